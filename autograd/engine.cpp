@@ -169,7 +169,7 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
              const std::vector<Edge>& targets, std::vector<Tensor>* captured, const std::vector<NodePtr>& input_nodes) {
   TANDEM_CHECK(grad_tensors.empty() || grad_tensors.size() == tensors.size(), "backward: got ", tensors.size(),
                " tensors and ", grad_tensors.size(), " gradients; pass one gradient for each tensor, or none");
-  const PhaseSpan phase("backward");  // until the task is destroyed too
+  const PhaseSpan phase("backward");  // declared before `task`, so that the span includes the destruction of the task
   const auto task = std::make_shared<GraphTask>();
   task->create_graph = create_graph;
   task->retain_graph = retain_graph.value_or(create_graph);

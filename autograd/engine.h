@@ -15,9 +15,9 @@ void backward(TensorList tensors, TensorList grad_tensors = {}, std::optional<bo
               bool create_graph = false, TensorList inputs = {});
 
 /// Returns the gradients with respect to `inputs`, without adding them to any grad(). If the outputs do not depend on
-/// an input, this is an error, or with `allow_unused` the gradient is undefined. The gradient of an input with hooks is
-/// the result of the hooks; but as in PyTorch, it is the gradient before the hooks if another requested input is one
-/// from which this input was computed. @throws Error as backward()
+/// an input, this is an error, or with `allow_unused` the gradient is undefined. If an input has hooks, the hooks'
+/// result is returned. Exception, as in PyTorch: if the input was computed from another requested input, its gradient
+/// before the hooks is returned. @throws Error as backward()
 variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_outputs = {},
                    std::optional<bool> retain_graph = {}, bool create_graph = false, bool allow_unused = false);
 

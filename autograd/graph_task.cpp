@@ -178,8 +178,8 @@ bool is_reachable_from(const Node* from, const Node& to) {
   }
   return false;
 }
-/// Rethrows an exception of a node. If the node belongs to only one branch of a MultiBranchNode node, that node's
-/// rethrow() throws it.
+/// Rethrows an exception that `node` threw. If `node` belongs to only one branch of a MultiBranchNode, calls
+/// MultiBranchNode::rethrow(), which can name the branch.
 [[noreturn]] void rethrow_from_branch(const GraphTask& task, const Node& node, const std::exception_ptr& exception) {
   for (const auto& [each, state] : task.nodes) {
     const auto* const join = dynamic_cast<const MultiBranchNode*>(each);

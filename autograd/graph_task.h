@@ -27,7 +27,7 @@ struct NodeState {
   size_t discovery_index = 0;  // position in the order in which compute_dependencies() found the nodes
   int dependencies = 0;
   bool should_execute = true;  // whether the node runs
-  // whether its gradient is needed: because the node runs, or because grad() asks for the gradient
+  // whether the gradient that arrives at the node is needed: the node runs, or grad() asks for the gradient
   bool is_grad_needed = true;
   std::vector<std::vector<IncomingGrad>> input_buffers;
   // Slots whose gradients were requested, and the tensors in which to return them.
@@ -51,7 +51,7 @@ struct GraphTask {
   int outstanding_tasks = 0;  // number of nodes of this backward that are queued or running
   std::exception_ptr failure;
   std::vector<std::function<void()>> final_callbacks;
-  std::set<cuda::Streams> streams;  // streams, other than the caller's, on which nodes ran
+  std::set<cuda::Streams> streams;  // CUDA streams, other than the caller's, on which nodes ran
 };
 
 /// A node whose inputs come from parallel branches of the graph, the same number from each branch. An exception from a
@@ -74,7 +74,8 @@ inline const cuda::Streams& streams_for(const GraphTask& task, const Node& node)
 
 /// Finds the nodes reachable from the roots, and counts the edges that lead into each.
 void compute_dependencies(GraphTask& task, const std::vector<Edge>& roots);
-/// Restricts the task to `targets`: marks them as reached, and nodes on a path to a target as reached and needed.
+/// Restricts the task to the gradients of `targets`. Sets is_grad_needed for targets, sets is_grad_needed and
+/// should_execute for nodes on a path to a target, and clears both for all other nodes.
 void restrict_to_targets(GraphTask& task, const std::set<const Node*>& targets);
 /// Delivers a gradient computed on the current streams along an edge, which is edge number `edge_index` of node
 /// `from`.

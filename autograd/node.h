@@ -77,7 +77,7 @@ class BackwardContext {
   /// PyTorch.
   Tensor attach_zero_derivative(size_t i, const Tensor& dx) const;
   /// As attach_zero_derivative(), for a kernel that computes the gradients of several inputs: as in PyTorch, each
-  /// result leads to all of the inputs. The derivative is an undefined tensor rather than zeros.
+  /// result gets a history that leads to all of the inputs. The derivative is an undefined tensor rather than zeros.
   Tensor attach_zero_derivative(std::initializer_list<size_t> inputs, const Tensor& dx) const;
 
  private:
@@ -218,8 +218,8 @@ class AccumulateGrad final : public Node {
   unsigned add_post_hook(std::function<void(const Tensor& variable)> hook);
   /// Removes the hook at a position returned by add_post_hook().
   void remove_post_hook(unsigned position);
-  /// Sets the tensor that holds the gradient, for example a part of a bucket; it has its own version counter. The first
-  /// gradient is copied into it.
+  /// Sets the tensor that will hold the gradient, for example a slice of a DistributedDataParallel bucket. The first
+  /// gradient is copied into it. `memory` must have its own version counter.
   void set_grad_buffer(const Tensor& memory) { grad_buffer_ = memory; }
 
  private:

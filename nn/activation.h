@@ -39,8 +39,8 @@ struct SoftmaxFuncOptions {
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
 using SoftminFuncOptions = SoftmaxFuncOptions;
 struct RReLUFuncOptions {
-  TANDEM_ARG(double, lower) = 1.0 / 8;  // smallest slope for negative inputs
-  TANDEM_ARG(double, upper) = 1.0 / 3;  // largest slope for negative inputs
+  TANDEM_ARG(double, lower) = 1.0 / 8;  // lower bound of the slope for negative inputs
+  TANDEM_ARG(double, upper) = 1.0 / 3;  // upper bound of the slope for negative inputs
   TANDEM_ARG(bool, training) = false;   // if true, slopes are random; if false, all are (lower + upper) / 2
   TANDEM_ARG(bool, inplace) = false;    // if true, overwrites the input
 };

@@ -63,7 +63,8 @@ ASMoutput AdaptiveLogSoftmaxWithLossImpl::forward(const Tensor& x, const Tensor&
                  options.n_classes() - 1, "], but values in range [", low, ", ", high, "] were found.");
   }
   const Tensor first = tandem::log_softmax(head(x), 1);
-  // Index of the head's output for each target: the target's class, or the output of its cluster.
+  // For each target, the index of an output of `head`: the target's class, or, if the class is in a cluster, the output
+  // for that cluster.
   Tensor entry = target.clamp_max(shortlist_size - 1), output;
   Tensor rest = zeros({x.size(0)}, first.options());
   for (int64_t i = 0; i < n_clusters; ++i) {

@@ -49,12 +49,14 @@ class MultiheadAttentionImpl : public Cloneable<MultiheadAttentionImpl> {
                                      const Tensor& key_padding_mask = {}, bool need_weights = true,
                                      const Tensor& attn_mask = {}, bool average_attn_weights = true);
   MultiheadAttentionOptions options;
-  /// Weight of all three projections, (3 * embed_dim, embed_dim); undefined unless kdim and vdim are embed_dim.
+  /// Weights of the query, key and value projections in one tensor, (3 * embed_dim, embed_dim); undefined unless kdim
+  /// and vdim are embed_dim.
   Tensor in_proj_weight;
-  /// Weights of the projections, (embed_dim, embed_dim), (embed_dim, kdim) and (embed_dim, vdim); undefined if kdim and
-  /// vdim are embed_dim.
+  /// Weights of the query, key and value projections, (embed_dim, embed_dim), (embed_dim, kdim) and (embed_dim, vdim);
+  /// undefined if kdim and vdim are embed_dim.
   Tensor q_proj_weight, k_proj_weight, v_proj_weight;
-  /// Biases of all three projections, (3 * embed_dim); undefined if options.bias() is false.
+  /// Biases of the query, key and value projections in one tensor, (3 * embed_dim); undefined if options.bias() is
+  /// false.
   Tensor in_proj_bias;
   /// Key and value that are added to every sequence, (1, 1, embed_dim); undefined unless options.add_bias_kv() is true.
   Tensor bias_k, bias_v;

@@ -88,7 +88,7 @@ Tensor detail::normalize_instances(const nn::Module& module, const NormTensors& 
   const bool batched = x.dim() == single + 1;
   TANDEM_CHECK(batched || x.dim() == single, module.name(), ": expected ", single, "D or ", single + 1, "D input (got ",
                x.dim(), "D input); x is ", x.sizes());
-  const bool any = t.weight.defined() || t.running_mean.defined();  // true if a module tensor has num_features elements
+  const bool any = t.weight.defined() || t.running_mean.defined();  // whether any tensor in t has num_features elements
   TANDEM_CHECK(!any || x.size(batched ? 1 : 0) == o.num_features(), module.name(),
                ": expected input's size at dim=", batched ? 1 : 0, " to match num_features (", o.num_features(),
                "), but got: ", x.size(batched ? 1 : 0), ". x is ", x.sizes());

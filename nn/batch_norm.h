@@ -9,8 +9,8 @@ struct BatchStatsReducer;
 /// Parameters and buffers of a batch norm or instance norm.
 struct NormTensors {
   Tensor weight, bias;               // (num_features); undefined if options.affine() is false
-  Tensor running_mean, running_var;  // (num_features); undefined if not tracked
-  Tensor num_batches_tracked;        // int64 scalar; undefined if not tracked
+  Tensor running_mean, running_var;  // (num_features); undefined if options.track_running_stats() is false
+  Tensor num_batches_tracked;        // int64 scalar; undefined if options.track_running_stats() is false
   std::shared_ptr<const BatchStatsReducer> stats_reducer =
       nullptr;  // set by SyncBatchNorm to share statistics between ranks
   /// Sets running means to 0, running variances to 1 and the number of batches to 0.

@@ -79,7 +79,7 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const
 template <size_t D>
 Tensor convolve_padded(Tensor x, const Tensor& weight, const Tensor& bias, const ExpandingArray<D>& stride,
                        SidePadding<D> padded, const ExpandingArray<D>& dilation, int64_t groups) {
-  if (!padded.is_symmetric()) {  // convolve() pads both sides equally; pad() adds the difference
+  if (!padded.is_symmetric()) {  // convolve() pads both sides equally, so pad() adds the excess of one side
     SidePadding<D> rest;
     for (size_t d = 0; d < D; ++d) rest.after[d] = padded.after[d] - padded.before[d];
     x = pad(x, rest.to_pad_list(), PaddingMode::constant);
@@ -101,7 +101,7 @@ Tensor convolve_transposed(const Tensor& x, const Tensor& weight, const Tensor& 
 template <size_t D>
 Tensor convolve(const Tensor& x, const Tensor& weight, const nn::functional::ConvFuncOptions<D>& o) {
   ExpandingArray<D> kernel = 1;
-  // Skipped if the weight has another number of dimensions. convolve() then throws.
+  // Skipped if `weight` does not have D + 2 dimensions; convolve() then throws.
   for (size_t d = 0; d < D && weight.dim() == static_cast<int64_t>(D) + 2; ++d)
     kernel[d] = weight.size(static_cast<int64_t>(d) + 2);
   return convolve_padded(x, weight, o.bias(), o.stride(),

@@ -63,7 +63,7 @@ template <size_t D, class Derived> class ConvTransposeNdImpl : public ConvNdImpl
 /// 1-d convolution (cross-correlation); see ops/nn/convolution.h.
 class Conv1dImpl : public ConvNdImpl<1, Conv1dImpl> {
  public:
-  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
+  /// Takes the numbers of input and output channels, and the kernel size (one number, or one for each dimension).
   Conv1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
       : Conv1dImpl(Conv1dOptions(in_channels, out_channels, kernel_size)) {}
   explicit Conv1dImpl(const Conv1dOptions& o) : ConvNdImpl(o) {}
@@ -75,7 +75,7 @@ TANDEM_LIBRARY_MODULE(Conv1d);
 /// 2-d convolution (cross-correlation); see ops/nn/convolution.h.
 class Conv2dImpl : public ConvNdImpl<2, Conv2dImpl> {
  public:
-  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
+  /// Takes the numbers of input and output channels, and the kernel size (one number, or one for each dimension).
   Conv2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
       : Conv2dImpl(Conv2dOptions(in_channels, out_channels, kernel_size)) {}
   explicit Conv2dImpl(const Conv2dOptions& o) : ConvNdImpl(o) {}
@@ -87,7 +87,7 @@ TANDEM_LIBRARY_MODULE(Conv2d);
 /// 3-d convolution (cross-correlation); see ops/nn/convolution.h.
 class Conv3dImpl : public ConvNdImpl<3, Conv3dImpl> {
  public:
-  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
+  /// Takes the numbers of input and output channels, and the kernel size (one number, or one for each dimension).
   Conv3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
       : Conv3dImpl(Conv3dOptions(in_channels, out_channels, kernel_size)) {}
   explicit Conv3dImpl(const Conv3dOptions& o) : ConvNdImpl(o) {}
@@ -99,7 +99,7 @@ TANDEM_LIBRARY_MODULE(Conv3d);
 /// 1-d transposed convolution.
 class ConvTranspose1dImpl : public ConvTransposeNdImpl<1, ConvTranspose1dImpl> {
  public:
-  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
+  /// Takes the numbers of input and output channels, and the kernel size (one number, or one for each dimension).
   ConvTranspose1dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<1> kernel_size)
       : ConvTranspose1dImpl(ConvTranspose1dOptions(in_channels, out_channels, kernel_size)) {}
   explicit ConvTranspose1dImpl(const ConvTranspose1dOptions& o) : ConvTransposeNdImpl(o) {}
@@ -109,7 +109,7 @@ TANDEM_LIBRARY_MODULE(ConvTranspose1d);
 /// 2-d transposed convolution.
 class ConvTranspose2dImpl : public ConvTransposeNdImpl<2, ConvTranspose2dImpl> {
  public:
-  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
+  /// Takes the numbers of input and output channels, and the kernel size (one number, or one for each dimension).
   ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
       : ConvTranspose2dImpl(ConvTranspose2dOptions(in_channels, out_channels, kernel_size)) {}
   explicit ConvTranspose2dImpl(const ConvTranspose2dOptions& o) : ConvTransposeNdImpl(o) {}
@@ -119,7 +119,7 @@ TANDEM_LIBRARY_MODULE(ConvTranspose2d);
 /// 3-d transposed convolution.
 class ConvTranspose3dImpl : public ConvTransposeNdImpl<3, ConvTranspose3dImpl> {
  public:
-  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
+  /// Takes the numbers of input and output channels, and the kernel size (one number, or one for each dimension).
   ConvTranspose3dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<3> kernel_size)
       : ConvTranspose3dImpl(ConvTranspose3dOptions(in_channels, out_channels, kernel_size)) {}
   explicit ConvTranspose3dImpl(const ConvTranspose3dOptions& o) : ConvTransposeNdImpl(o) {}

@@ -13,7 +13,8 @@ template class Cloneable<EmbeddingImpl>;
 template class Cloneable<EmbeddingBagImpl>;
 
 namespace {
-/// Registers the table: the given one, or a new one with initial values.
+/// Registers the table of embeddings as the parameter "weight": options._weight if it is set, else a new table with
+/// random values.
 template <class M> void init_embedding_weight(const char* name, M& m) {
   auto& o = m.options;
   const int64_t rows = o.num_embeddings();

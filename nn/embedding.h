@@ -8,9 +8,9 @@
 namespace tandem::nn {
 
 // Options that the structs below share. padding_idx: a row that starts as zeros, unless a table is given, and is not
-// trained; a negative index counts from the end. max_norm: before a lookup, rows whose norm_type-norm is larger are
-// scaled down to it in the table itself. scale_grad_by_freq: divides a row's gradient by its number of lookups in the
-// batch. _weight: the initial table.
+// trained; a negative index counts from the end. max_norm: before a lookup, rows to be looked up whose norm_type-norm
+// exceeds max_norm are scaled down to it, in the table. scale_grad_by_freq: divides a row's gradient by its number of
+// lookups in the batch. _weight: the initial table.
 struct EmbeddingOptions {
   EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
       : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
@@ -20,7 +20,7 @@ struct EmbeddingOptions {
   TANDEM_ARG(std::optional<double>, max_norm);      // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;     // if true, divides a row's gradient by its number of lookups
-  TANDEM_ARG(Tensor, _weight);                      // the table; random values if undefined
+  TANDEM_ARG(Tensor, _weight);                      // initial table; if undefined, drawn at random
 };
 /// freeze: if true, the table is not trained.
 struct EmbeddingFromPretrainedOptions {
@@ -39,8 +39,8 @@ struct EmbeddingBagOptions {
   TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
-  TANDEM_ARG(Tensor, _weight);                                    // the table; random values if undefined
-  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, offsets end with the number of indices
+  TANDEM_ARG(Tensor, _weight);                                    // initial table; if undefined, drawn at random
+  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
 };
 struct EmbeddingBagFromPretrainedOptions {
@@ -49,7 +49,7 @@ struct EmbeddingBagFromPretrainedOptions {
   TANDEM_ARG(double, norm_type) = 2;             // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;  // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
-  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, offsets end with the number of indices
+  TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
 };
 

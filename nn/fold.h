@@ -13,7 +13,7 @@ struct FoldOptions {
   TANDEM_ARG(detail::Pair, output_size);   // (H, W) of the images
   TANDEM_ARG(detail::Pair, kernel_size);   // (H, W) of a patch
   TANDEM_ARG(detail::Pair, dilation) = 1;  // distance between neighbouring elements of a window
-  TANDEM_ARG(detail::Pair, padding) = 0;   // number of zeros on each side
+  TANDEM_ARG(detail::Pair, padding) = 0;   // number of zeros padded on each side of the image
   TANDEM_ARG(detail::Pair, stride) = 1;    // distance between neighbouring windows
 };
 struct UnfoldOptions {
@@ -21,7 +21,7 @@ struct UnfoldOptions {
   UnfoldOptions(int64_t kernel_size) : kernel_size_(kernel_size) {}
   TANDEM_ARG(detail::Pair, kernel_size);   // (H, W) of a patch
   TANDEM_ARG(detail::Pair, dilation) = 1;  // distance between neighbouring elements of a window
-  TANDEM_ARG(detail::Pair, padding) = 0;   // number of zeros on each side
+  TANDEM_ARG(detail::Pair, padding) = 0;   // number of zeros padded on each side of the image
   TANDEM_ARG(detail::Pair, stride) = 1;    // distance between neighbouring windows
 };
 

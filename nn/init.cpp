@@ -52,7 +52,7 @@ Tensor orthogonal_(Tensor t, double gain) {
   if (t.numel() == 0) return t;
   const Tensor drawn = randn({std::max(rows, columns), std::min(rows, columns)}, t.options().requires_grad(false));
   const auto [q, r] = linalg_qr(drawn);
-  const Tensor unique = q * r.diagonal().sign();  // uniform over all orthogonal matrices, unlike LAPACK's q
+  const Tensor unique = q * r.diagonal().sign();  // uniformly distributed over orthogonal matrices, unlike LAPACK's q
   return t.copy_((rows < columns ? unique.t() : unique).reshape(t.sizes()) * gain);
 }
 Tensor sparse_(Tensor matrix, double sparsity, double std) {

@@ -8,8 +8,8 @@
 namespace tandem::nn {
 
 namespace {
-// Each returns the options of a loss as LibTorch prints them, or "" if modules are printed as in Python, without
-// options.
+// Each function returns the options of a loss as LibTorch prints them, or "" if modules are printed as in Python,
+// without options.
 template <class Options> std::string format_margin(const Options& o) {
   if (!prints_as_libtorch) return {};
   std::string text = "margin=";

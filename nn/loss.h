@@ -83,7 +83,7 @@ struct KLDivLossOptions {
   TANDEM_ARG(bool, log_target) = false;         // if true, the target holds log probabilities too
 };
 struct PoissonNLLLossOptions {
-  TANDEM_ARG(bool, log_input) = true;                  // if true, the input is the logarithm of the mean
+  TANDEM_ARG(bool, log_input) = true;                  // if true, the input is the logarithm of the Poisson mean
   TANDEM_ARG(bool, full) = false;                      // if true, adds Stirling's approximation of ln(target!)
   TANDEM_ARG(double, eps) = 1e-8;                      // added to the input before its logarithm is taken
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
@@ -95,7 +95,7 @@ struct GaussianNLLLossOptions {
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct HingeEmbeddingLossOptions {
-  TANDEM_ARG(double, margin) = 1;                      // required distance between dissimilar pairs
+  TANDEM_ARG(double, margin) = 1;                      // minimum distance required of a dissimilar pair
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct MultiMarginLossOptions {
@@ -105,7 +105,7 @@ struct MultiMarginLossOptions {
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct CosineEmbeddingLossOptions {
-  TANDEM_ARG(double, margin) = 0;                      // largest allowed cosine of dissimilar pairs
+  TANDEM_ARG(double, margin) = 0;                      // largest cosine similarity allowed for a dissimilar pair
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct MultiLabelMarginLossOptions {
@@ -123,7 +123,7 @@ struct MultiLabelSoftMarginLossOptions {
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 struct TripletMarginLossOptions {
-  TANDEM_ARG(double, margin) = 1;                      // how much farther the negative should be than the positive
+  TANDEM_ARG(double, margin) = 1;                      // d(anchor, negative) should exceed d(anchor, positive) by this
   TANDEM_ARG(double, p) = 2;                           // order p of the norm
   TANDEM_ARG(double, eps) = 1e-6;                      // added to each difference
   TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance between positive and negative
@@ -132,7 +132,7 @@ struct TripletMarginLossOptions {
 struct TripletMarginWithDistanceLossOptions {
   using distance_function_t = std::function<Tensor(const Tensor&, const Tensor&)>;
   TANDEM_ARG_DECLARED(std::optional<distance_function_t>, distance_function);  // pairwise_distance unless set
-  TANDEM_ARG(double, margin) = 1;                      // how much farther the negative should be than the positive
+  TANDEM_ARG(double, margin) = 1;                      // d(anchor, negative) should exceed d(anchor, positive) by this
   TANDEM_ARG(bool, swap) = false;                      // if true, also uses the distance between positive and negative
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
@@ -142,7 +142,7 @@ struct CTCLossOptions {
   TANDEM_ARG(bool, zero_infinity) = false;             // if true, infinite losses become 0
 };
 struct MarginRankingLossOptions {
-  TANDEM_ARG(double, margin) = 0;                      // required difference between the inputs
+  TANDEM_ARG(double, margin) = 0;                      // minimum by which the higher-ranked input should be larger
   TANDEM_ARG(Reduction, reduction) = Reduction::mean;  // how the losses of the elements are reduced
 };
 

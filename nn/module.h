@@ -215,7 +215,7 @@ class Module : public std::enable_shared_from_this<Module> {
 
  private:
   friend class detail::CloneContext;
-  // Steps of clone(), called by class Cloning (nn/module/cloning.h).
+  // Steps of clone(), called by class CloneContext (nn/module/cloning.h).
   /// Returns a copy of the members, before the tensors and children are copied; null if this class has its own clone().
   virtual std::shared_ptr<Module> shallow_copy() const;
   /// Calls reset().

@@ -20,7 +20,7 @@ struct GroupNormOptions {
 struct LocalResponseNormOptions {
   LocalResponseNormOptions(int64_t size) : size_(size) {}
   TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
-  TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares / size
+  TANDEM_ARG(double, alpha) = 1e-4;  // factor of (sum of squares) / size
   TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
   TANDEM_ARG(double, k) = 1;         // added to the divisor before the power is taken
 };
@@ -28,7 +28,7 @@ struct CrossMapLRN2dOptions {
   /// size: number of neighbouring channels whose squares are summed.
   CrossMapLRN2dOptions(int64_t size) : size_(size) {}
   TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
-  TANDEM_ARG(double, alpha) = 1e-4;  // factor of the sum of squares / size
+  TANDEM_ARG(double, alpha) = 1e-4;  // factor of (sum of squares) / size
   TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
   TANDEM_ARG(int64_t, k) = 1;        // added to the divisor before the power is taken
 };
@@ -130,7 +130,7 @@ class GroupNormImpl : public Cloneable<GroupNormImpl> {
   /// Returns a tensor of x's sizes.
   Tensor forward(const Tensor& x) { return group_norm(x, options.num_groups(), weight, bias, options.eps()); }
   GroupNormOptions options;
-  Tensor weight, bias;  // (num_channels); undefined if not affine
+  Tensor weight, bias;  // (num_channels); undefined if options.affine() is false
 };
 TANDEM_LIBRARY_MODULE(GroupNorm);
 
@@ -173,7 +173,7 @@ class RMSNormImpl : public Cloneable<RMSNormImpl> {
   /// Returns a tensor of x's sizes.
   Tensor forward(const Tensor& x) { return rms_norm(x, options.normalized_shape(), weight, options.eps()); }
   RMSNormOptions options;
-  Tensor weight;  // sizes normalized_shape; undefined if not affine
+  Tensor weight;  // of sizes normalized_shape; undefined if options.elementwise_affine() is false
 };
 TANDEM_LIBRARY_MODULE(RMSNorm);
 

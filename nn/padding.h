@@ -30,7 +30,7 @@ template <size_t N> struct Pads : std::array<int64_t, N> {
 template <size_t N> struct PadOptions {
   PadOptions(Pads<N> padding) : padding_(padding) {}
   PadOptions(int64_t padding) : padding_(padding) {}
-  TANDEM_ARG(Pads<N>, padding);  // (before, after) of each dimension, last dimension first
+  TANDEM_ARG(Pads<N>, padding);  // padding (before, after) of each dimension, last dimension first
 };
 /// LibTorch's names for PadOptions. D, the number of padded dimensions, is 1 to 3.
 template <size_t D> using ReflectionPadOptions = PadOptions<2 * D>;
@@ -47,7 +47,7 @@ using ZeroPad2dOptions = PadOptions<4>;
 using ZeroPad3dOptions = PadOptions<6>;
 template <size_t N> struct ConstantPadOptions {
   ConstantPadOptions(Pads<N> padding, double value) : padding_(padding), value_(value) {}
-  TANDEM_ARG(Pads<N>, padding);  // (before, after) of each dimension, last dimension first
+  TANDEM_ARG(Pads<N>, padding);  // padding (before, after) of each dimension, last dimension first
   TANDEM_ARG(double, value);     // value of the added elements
 };
 using ConstantPad1dOptions = ConstantPadOptions<2>;
@@ -57,7 +57,7 @@ using ConstantPad3dOptions = ConstantPadOptions<6>;
 namespace functional {
 struct PadFuncOptions {
   PadFuncOptions(std::vector<int64_t> pad) : pad_(std::move(pad)) {}
-  TANDEM_ARG(std::vector<int64_t>, pad);                  // (before, after) of each dimension, last dimension first
+  TANDEM_ARG(std::vector<int64_t>, pad);                  // padding (before, after) per dimension, last dimension first
   TANDEM_ARG(PaddingMode, mode) = PaddingMode::constant;  // kConstant, kReflect, kReplicate or kCircular
   TANDEM_ARG(double, value) = 0;                          // value of the added elements, in mode kConstant
 };

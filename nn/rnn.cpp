@@ -31,12 +31,13 @@ struct CellParams {
 /// Returns the contribution of the inputs (any number of rows) to the gates, including bias_ih and, except for a GRU,
 /// bias_hh.
 Tensor compute_input_gates(RNNMode mode, const Tensor& x, const CellParams& w) {
-  // A GRU multiplies bias_hh by the gate r, so step() adds it.
+  // A GRU multiplies bias_hh by the gate r, so run_cell() adds it.
   const bool joined = w.bias_ih.defined() && mode != RNNMode::gru;
   return linear(x, w.w_ih, joined ? w.bias_ih + w.bias_hh : w.bias_ih);
 }
 
-/// Returns the next states of a batch, from its rows of compute_input_gates and the states (B, hidden).
+/// Computes one step and returns the new states. gates: the result of compute_input_gates() for the rows of this step.
+/// states: the previous states, (B, hidden) each.
 States run_cell(RNNMode mode, const Tensor& gates, const States& states, const CellParams& w) {
   const Tensor& h = states[0];
   const Tensor from_states = linear(h, w.w_hh, mode == RNNMode::gru ? w.bias_hh : Tensor());

@@ -29,15 +29,16 @@ struct TransformerEncoderLayerOptions {
   TANDEM_ARG(int64_t, d_model);                           // number of features, E
   TANDEM_ARG(int64_t, nhead);                             // number of attention heads
   TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability, within and after each part of a layer
+  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability, within and after each sublayer
   TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // feed-forward activation: kReLU, kGELU or a function
   // LibTorch lacks the options below. They follow Python's PyTorch.
-  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part, not the residual sum
+  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each sublayer, not the residual sum
   TANDEM_ARG(bool, batch_first) = false;  // if true, tensors are (N, L, E) instead of (L, N, E)
 };
 using TransformerDecoderLayerOptions = TransformerEncoderLayerOptions;
 
-/// Computes x = norm1(x + self_attn(x)), then norm2(x + linear2(activation(linear1(x)))), with dropout after each part.
+/// Computes x = norm1(x + self_attn(x)), then norm2(x + linear2(activation(linear1(x)))), with dropout after each
+/// sublayer.
 class TransformerEncoderLayerImpl : public Cloneable<TransformerEncoderLayerImpl> {
  public:
   TransformerEncoderLayerImpl(int64_t d_model, int64_t nhead);
@@ -151,11 +152,11 @@ struct TransformerOptions {
   TANDEM_ARG(int64_t, num_encoder_layers) = 6;            // number of encoder layers
   TANDEM_ARG(int64_t, num_decoder_layers) = 6;            // number of decoder layers
   TANDEM_ARG(int64_t, dim_feedforward) = 2048;            // number of features between the two linear layers
-  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability, within and after each part of a layer
+  TANDEM_ARG(double, dropout) = 0.1;                      // dropout probability, within and after each sublayer
   TANDEM_ARG_DECLARED(activation_t, activation) = kReLU;  // feed-forward activation: kReLU, kGELU or a function
   TANDEM_ARG_DECLARED(AnyModule, custom_encoder);         // replaces the TransformerEncoder; called with 3 arguments
   TANDEM_ARG_DECLARED(AnyModule, custom_decoder);         // replaces the TransformerDecoder; called with 6 arguments
-  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each part, not the residual sum
+  TANDEM_ARG(bool, norm_first) = false;   // if true, normalises the input of each sublayer, not the residual sum
   TANDEM_ARG(bool, batch_first) = false;  // if true, tensors are (N, L, E) instead of (L, N, E)
 };
 /// An encoder of the source and a decoder of the target, each with a final LayerNorm.

@@ -7,7 +7,7 @@
 #include "tandem/ops/nn/upsample.h"
 
 namespace tandem::detail {
-/// An InterpolationMode, or kLinear, which is a constant of nn::init but also names a mode.
+/// An InterpolationMode, or kLinear, which is a constant of nn::init but also names an interpolation mode.
 struct ModeOption {
   ModeOption(InterpolationMode mode) : mode(mode) {}
   ModeOption(nn::init::Nonlinearity linear) : mode(InterpolationMode::linear) {
@@ -26,7 +26,7 @@ struct UpsampleOptions {
   TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // output sizes of the spatial dimensions
   TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // output sizes as multiples of input sizes
   TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how values between pixels are computed
-  TANDEM_ARG(std::optional<bool>, align_corners);                         // if true, aligns the corner pixels' centres
+  TANDEM_ARG(std::optional<bool>, align_corners);  // if true, maps corner pixels to corner pixels
 };
 
 namespace functional {
@@ -34,8 +34,8 @@ struct InterpolateFuncOptions {
   TANDEM_ARG_DECLARED(std::optional<std::vector<int64_t>>, size);         // output sizes of the spatial dimensions
   TANDEM_ARG_DECLARED(std::optional<std::vector<double>>, scale_factor);  // output sizes as multiples of input sizes
   TANDEM_ARG(detail::ModeOption, mode) = InterpolationMode::nearest;      // how values between pixels are computed
-  TANDEM_ARG(std::optional<bool>, align_corners);                         // if true, aligns the corner pixels' centres
-  TANDEM_ARG(std::optional<bool>, recompute_scale_factor);  // if true, recomputes the factors from the sizes
+  TANDEM_ARG(std::optional<bool>, align_corners);           // if true, maps corner pixels to corner pixels
+  TANDEM_ARG(std::optional<bool>, recompute_scale_factor);  // if true, scale_factor becomes output size / input size
 };
 
 /// Resizes x (N, C, W), (N, C, H, W) or (N, C, D, H, W) to `size`, or to scale_factor times its sizes, rounded down.

@@ -1,4 +1,4 @@
-// Casts of operands under autocast: how an operation acts on its cast policy. Internal.
+// Casts of operands under autocast: how an operation applies its cast policy. Internal.
 #pragma once
 #include "tandem/core/autocast.h"
 #include "tandem/core/cast_policy.h"

@@ -142,7 +142,7 @@ Tensor LBFGS::step(const LossClosure& closure) {
   check_parameters();
   detail::warn_if_ranks_never_communicate();
   const NoGradGuard guard;
-  const PhaseSpan phase("optimizer");  // contains the forwards and backwards of the closure
+  const PhaseSpan phase("optimizer");  // this trace span includes the closure's forwards and backwards
   const OpSpan span("LBFGS.step");
   const auto o = static_cast<const LBFGSOptions&>(param_groups().front().options());
   const Tensor& first = parameters().front();

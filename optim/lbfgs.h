@@ -14,7 +14,7 @@ struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
   TANDEM_ARG(double, lr);                                                 // learning rate
   TANDEM_ARG(int64_t, max_iter) = 20;                                     // maximum number of iterations in one step()
   TANDEM_ARG(std::optional<int64_t>, max_eval) = std::nullopt;            // max. closure calls; default 5/4 * max_iter
-  TANDEM_ARG(double, tolerance_grad) = 1e-7;                              // stops if no |gradient| exceeds this
+  TANDEM_ARG(double, tolerance_grad) = 1e-7;                              // stops if every |gradient element| <= this
   TANDEM_ARG(double, tolerance_change) = 1e-9;                            // stops if parameters or loss change by less
   TANDEM_ARG(int64_t, history_size) = 100;                                // number of past updates to keep
   TANDEM_ARG(std::optional<std::string>, line_search_fn) = std::nullopt;  // "strong_wolfe" or nullopt

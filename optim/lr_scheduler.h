@@ -34,10 +34,10 @@ class LRScheduler {
   void step();
   /// Returns the current rate of each group.
   std::vector<double> get_last_lr() const;
-  /// Returns the rate after `step` calls for the base rate `base`; ignores the optimizer's current rate.
+  /// Returns the rate after `step` calls of step(), for the base rate `base`; ignores the optimizer's current rate.
   /// @throws Error if the schedule overrides get_lrs()
   double rate_at(int64_t step, double base) const;
-  /// Returns the rate that call number `step` computes from the rate `current`.
+  /// Returns the rate that call number `step` of step() computes from the rate `current`.
   double next_rate(int64_t step, double base, double current) const;
   /// Sets the options that the schedule controls besides the rate.
   void set_extra_options(int64_t step, size_t group, OptimizerOptions& options) const;

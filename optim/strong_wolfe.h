@@ -8,7 +8,7 @@ namespace tandem::optim::detail {
 struct LinePoint {
   double t = 0;                       // step along the direction
   double loss = 0;                    // f(x + t * d)
-  Tensor gradient;                    // gradient of f at the point, flat
+  Tensor gradient;                    // gradient of f at the point, as one vector
   double directional_derivative = 0;  // dot product of gradient and d
 };
 

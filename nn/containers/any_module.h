@@ -5,7 +5,8 @@
 
 namespace tandem::detail {
 
-/// Calls the forward of M, a single function with the parameters Args, on arguments held in AnyValues.
+/// Calls M::forward with arguments held in AnyValues. forward must not be overloaded; Args are the types of its
+/// parameters.
 template <class M, class... Args> struct ForwardInvoker {
   static nn::AnyValue invoke(nn::Module& module, std::vector<nn::AnyValue>& given) {
     std::optional<nn::AnyValue> out;
@@ -129,7 +130,7 @@ class AnyModule {
   std::shared_ptr<Module> module_;
   AnyValue (*invoke_forward_)(Module&, std::vector<AnyValue>&) = nullptr;
   Tensor (*invoke_tensor_forward_)(Module&, const Tensor&) =
-      nullptr;  // shortcut if forward maps a tensor to a tensor, else null
+      nullptr;  // calls forward without AnyValues if forward maps a tensor to a tensor; else null
 };
 
 /// A module with a name, for Sequential: {"fc", nn::Linear(2, 3)}.

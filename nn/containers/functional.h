@@ -15,7 +15,7 @@ class FunctionalImpl : public Cloneable<FunctionalImpl> {
           if constexpr (std::is_invocable_v<Function, const Tensor&, Args...>)
             return function(x, args...);
           else
-            return function(x, args..., std::nullopt);  // functions such as softmax end with an optional dtype
+            return function(x, args..., std::nullopt);  // softmax, for example, has an optional dtype as last parameter
         }) {}
   FunctionalImpl(std::function<Tensor(const Tensor&)> function) : function_(std::move(function)) {}
   void reset() override;

@@ -165,8 +165,8 @@ std::string find_descendant_path(const nn::Module& from, const nn::Module& modul
       return "." + child.key() + rest;
   return "";
 }
-/// Returns the path of a module below the innermost running module that contains it. For a module that none of them
-/// contains, returns the name of its class.
+/// Returns the path of a module below the innermost running module that contains it. For a module that no running
+/// module contains, returns the module's class name.
 std::string find_module_path(const nn::Module& module) {
   for (const ModuleFrame* frame = current_module_frame; frame; frame = frame->caller) {
     if (!frame->module) continue;

@@ -72,7 +72,8 @@ void CloneContext::pair_children(nn::Module& copy, const nn::Module& original) {
 }
 
 void CloneContext::pair_modules(nn::Module& copy, const nn::Module& original) {
-  // Not an error yet, because reset() may still replace this child. check_children() throws if it does not.
+  // A child of another class is not an error yet, because reset() may still replace it. If reset() does not,
+  // check_children() throws.
   if (typeid(copy) != typeid(original)) return;
   if (!originals_.emplace(&copy, &original).second) return;
   module_pairs_.emplace_back(&copy, &original);

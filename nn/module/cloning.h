@@ -13,10 +13,10 @@ void replace_storage(const Tensor& t, Device device, DType dtype, MemoryFormat f
                      bool non_blocking = false);
 
 // Note [Cloning]: a copy starts as a shallow copy, whose reset() then registers new tensors and children. While reset()
-// runs, each child is paired with the original's child of the same name as soon as it is registered: it takes over the
-// members of that child and is itself reset. So later lines of reset(), such as one that shares a weight between two
-// layers, act on the final tensors. finish_clones() completes all pairs: contents of containers, members of modules
-// without tensors (a parent's reset() may have changed them), hooks, training flags, tensor values.
+// runs, each new child is paired with the original's child of the same name as soon as it is registered: the new child
+// takes over that child's members and is itself reset. So later lines of reset(), such as one that shares a weight
+// between two layers, act on the final tensors. finish_clones() completes all pairs: contents of containers, members of
+// modules without tensors (a parent's reset() may have changed them), hooks, training flags, tensor values.
 
 /// State of the clone() that runs on this thread.
 class CloneContext {

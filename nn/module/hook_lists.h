@@ -41,7 +41,7 @@ template <class Hook> class HookList {
 struct Parametrization {
   std::string kind, name;                    // for example, kind "weight_norm" and name "weight"
   std::function<void(nn::Module&)> install;  // replaces the parameter by the parameters that it is computed from
-  std::function<void(nn::Module&)> update;   // computes the parameter again
+  std::function<void(nn::Module&)> update;   // recomputes the parameter from those parameters
   std::function<void(nn::Module&)> remove;   // makes the parameter an ordinary one again, with its current value
 };
 

@@ -22,7 +22,7 @@ struct GELUOptions {
 };
 struct ELUOptions {
   ELUOptions(double alpha = 1) : alpha_(alpha) {}
-  TANDEM_ARG(double, alpha);          // the limit for x towards minus infinity is -alpha
+  TANDEM_ARG(double, alpha);          // the result tends to -alpha as x tends to minus infinity
   TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 struct SELUOptions {
@@ -37,7 +37,7 @@ struct HardswishOptions {
 using HardsigmoidOptions = HardswishOptions;
 struct CELUOptions {
   CELUOptions(double alpha = 1) : alpha_(alpha) {}
-  TANDEM_ARG(double, alpha);          // the limit for x towards minus infinity is -alpha
+  TANDEM_ARG(double, alpha);          // the result tends to -alpha as x tends to minus infinity
   TANDEM_ARG(bool, inplace) = false;  // if true, overwrites the input
 };
 struct HardshrinkOptions {
@@ -58,8 +58,8 @@ struct PReLUOptions {
   TANDEM_ARG(double, init) = 0.25;          // initial value of each weight
 };
 struct RReLUOptions {
-  TANDEM_ARG(double, lower) = 1.0 / 8;  // smallest slope for negative inputs
-  TANDEM_ARG(double, upper) = 1.0 / 3;  // largest slope for negative inputs
+  TANDEM_ARG(double, lower) = 1.0 / 8;  // lower bound of the slope for negative inputs
+  TANDEM_ARG(double, upper) = 1.0 / 3;  // upper bound of the slope for negative inputs
   TANDEM_ARG(bool, inplace) = false;    // if true, overwrites the input
 };
 struct SoftplusOptions {

@@ -28,7 +28,7 @@ namespace nn {
 /// Options of Conv1d, Conv2d and Conv3d.
 template <size_t D> struct ConvOptions {
   using padding_t = detail::ConvPadding<D>;
-  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
+  /// Takes the numbers of input and output channels, and the kernel size (one number, or one for each dimension).
   ConvOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
   TANDEM_ARG(int64_t, in_channels);            // number of input channels
@@ -51,7 +51,7 @@ using Conv3dOptions = ConvOptions<3>;
 
 /// Options of ConvTranspose1d, ConvTranspose2d and ConvTranspose3d.
 template <size_t D> struct ConvTransposeOptions {
-  /// Numbers of input and output channels, and the kernel's size; one number is the size in every dimension.
+  /// Takes the numbers of input and output channels, and the kernel size (one number, or one for each dimension).
   ConvTransposeOptions(int64_t in_channels, int64_t out_channels, ExpandingArray<D> kernel_size)
       : in_channels_(in_channels), out_channels_(out_channels), kernel_size_(kernel_size) {}
   TANDEM_ARG(int64_t, in_channels);                   // number of input channels

@@ -30,7 +30,7 @@ template <class Size> struct AvgPoolOptions {
   AvgPoolOptions(int64_t kernel_size) : AvgPoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);               // size of a window
   TANDEM_ARG(Size, stride);                    // distance between neighbouring windows; kernel_size unless set
-  TANDEM_ARG(Size, padding) = 0;               // number of zeros on each side
+  TANDEM_ARG(Size, padding) = 0;               // number of zeros padded on each side
   TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
   TANDEM_ARG(bool, count_include_pad) = true;  // if true, the divisor counts padding elements
   TANDEM_ARG(std::optional<int64_t>, divisor_override);  // divisor, instead of the number of elements in the window
@@ -42,7 +42,7 @@ struct AvgPool1dOptions {
   AvgPool1dOptions(int64_t kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   TANDEM_ARG(int64_t, kernel_size);            // size of a window
   TANDEM_ARG(int64_t, stride);                 // distance between neighbouring windows; kernel_size unless set
-  TANDEM_ARG(int64_t, padding) = 0;            // number of zeros on each side
+  TANDEM_ARG(int64_t, padding) = 0;            // number of zeros padded on each side
   TANDEM_ARG(bool, ceil_mode) = false;         // if true, the last window may extend beyond the input
   TANDEM_ARG(bool, count_include_pad) = true;  // if true, the divisor counts padding elements
 };
@@ -156,8 +156,8 @@ template <size_t N> struct OutputRatios : std::array<double, N> {
   }
   OutputRatios(std::initializer_list<double> list) : OutputRatios(std::vector<double>(list)) {}
 };
-/// Exactly one of output_size and output_ratio must be set. _random_samples: numbers in [0, 1), (N, C, D) for D spatial
-/// dimensions; drawn in each forward unless set.
+/// Exactly one of output_size and output_ratio must be set. _random_samples: random numbers in [0, 1), as a tensor (N,
+/// C, D) for D spatial dimensions; drawn in each forward unless set.
 template <size_t N, class Size> struct FractionalMaxPoolOptions {
   FractionalMaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size) {}
   FractionalMaxPoolOptions(int64_t kernel_size) : FractionalMaxPoolOptions(Size(kernel_size)) {}

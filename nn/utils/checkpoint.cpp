@@ -91,7 +91,8 @@ struct SavedTensorHandle {
   ~SavedTensorHandle() { free_recomputed(); }
 };
 thread_local bool is_second_run = false;
-/// Sets the first run's state of autocast, with a cache of its own, whose casts end with the second run.
+/// Restores the first run's autocast state for the second run, with a new cache of casts, which is dropped after the
+/// second run.
 struct AutocastRestoreGuard {
   explicit AutocastRestoreGuard(const AutocastState& first)
       : previous_state(std::exchange(ThreadContext::current().autocast, first)) {

@@ -19,7 +19,7 @@ namespace {
 /// Indices of the tensors that one kernel launch handles, grouped by device and dtype.
 using Groups = std::map<std::pair<Device, DType>, std::vector<size_t>>;
 
-/// Returns the elements as a 1-d tensor, in the order of the blocks.
+/// Returns t's elements as a 1-d tensor: in memory order, or in index order if t has gaps in memory.
 Tensor flatten_dense(const Tensor& t) {
   return core::is_non_overlapping_and_dense(*t.impl()) ? t.as_strided({t.numel()}, {1}) : t.reshape({-1});
 }

@@ -4,15 +4,16 @@
 
 namespace tandem::nn::utils {
 
-/// Number of elements in a block. Norms add up block by block from the start of each tensor; the last block of a tensor
-/// may be shorter. Elements are taken in memory order, or in index order if the tensor has gaps in memory.
+/// Number of elements in a block. Each tensor is divided into blocks; its last block may be shorter. A norm is computed
+/// for each block, and these norms are combined. Elements are taken in memory order, or in index order if the tensor
+/// has gaps in memory.
 constexpr int64_t kNormBlock = 4096;
 /// Gathers the blocks of sharded tensors. Every shard must begin at a multiple of kNormBlock from the start of its
 /// tensor. The function gets one float64 number for each block of this rank's shards and returns the numbers of all
-/// ranks' blocks. If it returns them in the order of the whole tensors, the norm is bit-equal to the norm of the whole
-/// tensors. A simple implementation is an all-reduce (sum) of vectors of all blocks, where each rank sets the blocks of
-/// other ranks to 0. It is called once for the norms 1, 2 and infinity, and twice for other norms, which first need the
-/// largest element.
+/// ranks' blocks. If it returns them in the order of the blocks in the whole tensors, the norm is bit-equal to the norm
+/// of the whole tensors. A simple implementation is an all-reduce (sum) of vectors of all blocks, where each rank sets
+/// the blocks of other ranks to 0. It is called once for the norms 1, 2 and infinity, and twice for other norms, which
+/// first need the largest element.
 using GatherBlocks = std::function<Tensor(const Tensor& blocks)>;
 
 /// Scales all gradients so that their joint p-norm is at most max_norm, and returns the norm before scaling. A

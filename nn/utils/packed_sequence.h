@@ -14,15 +14,16 @@ Tensor invert_permutation(const Tensor& permutation);
 /// modules accept it in forward_with_packed_input.
 class PackedSequence {
  public:
-  /// batch_sizes: number of sequences that reach each step, int64 on the CPU. sorted_indices: index in the user's batch
-  /// of each packed sequence; undefined if the packed order is the user's order. @throws Error unless batch_sizes is
-  /// 1-d int64 on the CPU
+  /// batch_sizes: number of sequences that reach each step, int64 on the CPU. sorted_indices: for each packed sequence,
+  /// its index in the user's batch; undefined if the packed order is the user's order. @throws Error unless batch_sizes
+  /// is 1-d int64 on the CPU
   explicit PackedSequence(Tensor data, Tensor batch_sizes, Tensor sorted_indices = {}, Tensor unsorted_indices = {});
   /// Returns the elements, (sum of batch_sizes, ...).
   const Tensor& data() const { return data_; }
   /// Returns the number of sequences that reach each step, int64 on the CPU.
   const Tensor& batch_sizes() const { return batch_sizes_; }
-  /// Returns the index in the user's batch of each packed sequence; undefined if the packed order is the user's order.
+  /// Returns, for each packed sequence, its index in the user's batch; undefined if the packed order is the user's
+  /// order.
   const Tensor& sorted_indices() const { return sorted_indices_; }
   /// Returns the inverse of sorted_indices().
   const Tensor& unsorted_indices() const { return unsorted_indices_; }

@@ -21,6 +21,7 @@ TANDEM_INCOMPLETE_GAMMA_OPS(TANDEM_DECLARE_BINARY_DERIVATIVES)
 TANDEM_DEFINE_UNARY_DERIVATIVE(lgamma)     { return dy * s.digamma(); }
 TANDEM_DEFINE_UNARY_DERIVATIVE(digamma)    { return dy * s.polygamma(1); }
 // clang-format on
+
 /// Returns x^(a - 1) e^-x / Gamma(a), the derivative of igamma with respect to x.
 Tensor gamma_density(const BackwardContext& ctx) {
   const Tensor a = ctx.saved(0), x = ctx.saved(1);

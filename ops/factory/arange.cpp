@@ -45,7 +45,7 @@ Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, const T
   TANDEM_CHECK((last - first) * by >= 0, "range: upper bound and lower bound inconsistent with step sign, got ", start,
                " to ", end, " by ", step);
   const double count = std::floor((last - first) / by) + 1;
-  // Passes an end half a step behind the last value, so that rounding errors neither add nor drop a value.
+  // Passes an end that is half a step beyond the last value, so that rounding errors neither add nor drop a value.
   const Tensor y = arange(first, first + (count - 0.5) * by, by, options.requires_grad(false).dtype(options.dtype()));
   return options.requires_grad() ? y.requires_grad_() : y;
 }

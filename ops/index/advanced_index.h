@@ -17,7 +17,7 @@ Tensor apply_slicing(const char* op, const Tensor& self, ArrayRef<indexing::Tens
 struct AdvancedIndex {
   Tensor permuted;  // x.permute(dim_order), which makes the indexed dimensions adjacent
   Shape dim_order;
-  int64_t first_indexed_dim = 0, num_indexed_dims;  // the indexed dimensions of `permuted`
+  int64_t first_indexed_dim = 0, num_indexed_dims;  // first indexed dimension of `permuted`, and their number
   // positions that the index tensors name, along dimension first_indexed_dim of flatten_indexed_dims(); its shape is
   // their broadcast shape
   Tensor positions;

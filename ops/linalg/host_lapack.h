@@ -25,10 +25,11 @@ Tensor to_column_major(const char* op, const Tensor& x);
 /// to (leading..., m, n). copy_from_host converts a tensor (batch, ...) to (leading..., ...).
 Tensor from_column_major(const Tensor& columns, IntArrayRef leading, Device device);
 Tensor copy_from_host(const Tensor& y, IntArrayRef leading, Device device);
-/// Transposes the matrices of a result. The returned tensor does not count as a view, although it is one in memory.
+/// Transposes the matrices of a result. Autograd does not treat the returned tensor as a view, although it shares y's
+/// memory.
 Tensor transpose_result(const Tensor& y);
-/// Checks that info is 0 for every matrix. @throws LinAlgError with the texts `before` and `after` around the first
-/// info that is not 0; it names the matrix if there are several
+/// Checks that info is 0 for every matrix. @throws LinAlgError otherwise. Its message is the first nonzero info,
+/// between the texts `before` and `after`, and names the matrix if there are several
 void check_lapack_info(const char* op, const Tensor& info, const char* before, const char* after);
 
 /// Factors of P^T a = L U on the host, in the form in which the kernel lu_factor returns them.

@@ -13,7 +13,7 @@ using RowLoss = Tensor(const Tensor& x, const Tensor& target, const Tensor& weig
 /// Returns an uninitialised tensor with one element for each row, in the dtype that accumulate_type gives for rows.
 Tensor empty_per_row(const Tensor& rows);
 struct WeightedMean {
-  // total: sum of the weights. It is undefined if `loss` holds the loss of each row instead of the mean
+  // total_weight: sum of the weights; undefined if `loss` holds the loss of each row instead of the mean
   Tensor loss, total_weight;
 };
 WeightedMean weighted_mean(const Tensor& losses, const Tensor& weights, bool mean);

@@ -86,7 +86,7 @@ Tensor softplus_backward(const Tensor& dy, const Tensor& x, double beta, double 
                      if (ctx.needs_grad(1)) {
                        const Tensor scaled = x * beta, s = scaled.sigmoid();
                        second = where(scaled < threshold, ddx * dy * s * (1 - s) * beta,
-                                      Scalar(0));  // PyTorch: 0 above threshold
+                                      Scalar(0));  // as in PyTorch, 0 above the threshold
                      }
                      return {softplus_backward(ddx, x, beta, threshold), second};
                    });

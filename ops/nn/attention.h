@@ -35,8 +35,8 @@ struct MultiheadAttentionForwardFuncOptions {
                                        double dropout_p, Tensor out_proj_weight, Tensor out_proj_bias);
   TANDEM_ARG(int64_t, embed_dim_to_check);  // number of features of a query
   TANDEM_ARG(int64_t, num_heads);           // number of heads; must divide embed_dim
-  TANDEM_ARG(Tensor, in_proj_weight);       // (3 * E, E): weights of queries, keys and values, concatenated
-  TANDEM_ARG(Tensor, in_proj_bias);         // (3 * E): biases of queries, keys and values, concatenated
+  TANDEM_ARG(Tensor, in_proj_weight);       // (3 * E, E): query, key and value projection weights, concatenated
+  TANDEM_ARG(Tensor, in_proj_bias);         // (3 * E): query, key and value projection biases, concatenated
   TANDEM_ARG(Tensor, bias_k);               // (1, 1, E): a key that is appended to each sequence
   TANDEM_ARG(Tensor, bias_v);               // (1, 1, E): a value that is appended to each sequence
   TANDEM_ARG(bool, add_zero_attn);          // whether to append a key and a value of zeros

@@ -194,7 +194,7 @@ Tensor conv_backward_input(const Tensor& dy, const Tensor& weight, IntArrayRef x
   }
   return record_op("conv2d_backward_input", dx, {dy, weight}, {dy, weight},
                    [shape](const BackwardContext& ctx, const Tensor& g) -> Grads {
-                     // this gradient is linear in dy and in w, so its derivatives are passes of a convolution
+                     // this gradient is linear in dy and in w: its derivatives are a convolution and a weight gradient
                      const Tensor dy = ctx.saved(0), w = ctx.saved(1);
                      return {ctx.needs_grad(0) ? conv2d(g, w, shape) : Tensor(),
                              ctx.needs_grad(1) ? conv_backward_weight(dy, g, w.sizes(), shape) : Tensor()};

@@ -12,7 +12,7 @@ namespace {
 /// All windows along one dimension: element k of window o is at position o stride + k dilation of the padded input.
 struct SlidingWindows {
   int64_t kernel_size, num_windows, padded_size;
-  Tensor positions;  // positions of the elements of all windows in the padded input (kernel * count)
+  Tensor positions;  // positions in the padded input of all window elements (kernel_size * num_windows)
   SlidingWindows(const char* op, int64_t size, int64_t kernel_size, int64_t dilation, int64_t padding, int64_t stride,
                  Device device)
       : kernel_size(kernel_size), padded_size(size + 2 * padding) {

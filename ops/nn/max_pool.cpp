@@ -89,8 +89,9 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, Triple k, In
   const auto [y, row] =
       max_pool2d_with_indices(planes_to_depth_images(inner), {k[0], 1}, {s[0], 1}, {p[0], 0}, {d[0], 1}, ceil_mode);
   const Tensor maxima = planes_to_volumes(y, x, inner);
-  // A 3-d pool is a pool of each plane, whose maxima are `inner`, and then a pool over the depth. `row` indexes `inner`
-  // as (depth, plane's elements); inner_index indexes a plane of x. Their combination indexes the volume of x.
+  // A 3-d pool is a 2-d pool of each plane, then a pool over the depth. `inner` holds the maxima of planes,
+  // `inner_index` their positions within a plane of x, and `row` the positions in `inner` that the second pool chose,
+  // counted over (depth, elements of a plane). The three give the position of each maximum in the volume of x.
   const NoGradGuard guard;
   const Tensor safe = row.clamp_min(0), position = inner_index.flatten(1).gather(1, safe.flatten(1)).view(row.sizes());
   const Tensor depth = safe.floor_divide(inner.size(-2) * inner.size(-1));

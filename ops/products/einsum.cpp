@@ -108,7 +108,7 @@ LabeledTensor contract(LabeledTensor a, LabeledTensor b, const Labels& kept) {
   broadcast_labels(a, b, kept);
   Labels batch, only_a, only_b, inner;
   Shape sizes;
-  int64_t counts[4] = {1, 1, 1, 1};  // numbers of elements, for the labels in batch, only_a, inner and only_b
+  int64_t counts[4] = {1, 1, 1, 1};  // products of the sizes of all labels in batch, only_a, inner and only_b
   const auto sort_out = [&](const LabeledTensor& t, const LabeledTensor& other, Labels& only, int64_t& count) {
     for (size_t i = 0; i < t.labels.size(); ++i) {
       if (contains(other.labels, t.labels[i])) continue;

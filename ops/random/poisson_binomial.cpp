@@ -1,6 +1,6 @@
 // Poisson and binomial numbers: poisson, binomial. The host draws them one by one, because the number of uniform
-// numbers that an element takes depends on these numbers. A number of the device's stream seeds a separate stream for
-// each element.
+// numbers that an element takes depends on these numbers. For each element, a number from the device's generator seeds
+// a separate random stream.
 #include "tandem/ops/random/poisson_binomial.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace tandem {
 
 namespace {
 
-/// Stream of uniform numbers in (0, 1) for one element.
+/// Random stream of uniform numbers in (0, 1), for one element.
 class UniformGenerator {
  public:
   explicit UniformGenerator(int64_t seed) : seed_(static_cast<uint64_t>(seed)) {}

@@ -14,7 +14,7 @@ namespace tandem {
 Tensor randperm(int64_t n, const TensorOptions& options) {
   TANDEM_CHECK(n >= 0, "randperm: n must be non-negative, got ", n);
   check_not_recorded("randperm", "the host makes the permutation");
-  // Fisher-Yates shuffle on the host with numbers from the device's stream, so that all devices give the same
+  // Fisher-Yates shuffle on the host with numbers from the device's generator, so that all devices give the same
   // permutation.
   Tensor order = core::empty({n}, kInt64, kCPU);
   Tensor draws = core::empty({n}, kInt64, kCPU);

@@ -18,8 +18,8 @@ void store_philox_state(const PhiloxState& random, Tensor state) {
   TANDEM_DISPATCH(state.device(), store_words, ArrayRef<uint64_t>(words, 3), state);
 }
 
-/// Philox states at block 0, cached by device, seed and stream. Each call passes its offset separately, so the cached
-/// memory is written only once.
+/// Philox states at block 0, cached by device, seed and random stream. Each call passes its offset separately, so the
+/// cached memory is written only once.
 struct PhiloxStateCache : RankExtension {
   std::mutex mutex;
   std::map<std::tuple<Device, uint64_t, uint64_t>, Tensor> states;
@@ -33,7 +33,7 @@ struct PhiloxStateCache : RankExtension {
       state = empty_philox_state(device);
       random.offset = 0;
       store_philox_state(random, state);
-      // Synchronizes, because other streams may read the state too.
+      // Synchronizes, because other CUDA streams may read the state too.
       if (device.is_cuda()) cuda::current_stream(device).synchronize();
     }
     if (device.is_cuda()) state.record_stream(cuda::current_stream(device));

@@ -108,7 +108,7 @@ ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dim
   sizes_in_memory_order = get_keepdim_sizes(permuted.sizes(), mask);
   if (!permuted.is_contiguous() || permuted.numel() == 0 || !permuted.is_floating_point()) return;
   int64_t sizes[3] = {1, 1, 1};
-  int part = 0;  // index in `sizes` of the size that the loop is multiplying up: N, C or L
+  int part = 0;  // index in `sizes` of the product that the loop is computing: N, C or L
   for (int64_t d = 0; d < permuted.dim(); ++d) {
     if (permuted.size(d) == 1) continue;
     const int wanted = !(mask >> d & 1) ? 1 : part == 0 ? 0 : 2;
@@ -116,7 +116,8 @@ ChannelDims::ChannelDims(const char* op, const Tensor& original, IntArrayRef dim
     part = wanted;
     sizes[part] *= permuted.size(d);
   }
-  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);  // a reduction over all dimensions becomes one of a single row
+  // If all dimensions are reduced, (N, 1, 1) becomes (1, 1, N): one long row instead of N rows of one element.
+  if (sizes[1] == 1) std::swap(sizes[0], sizes[2]);
   x = core::try_view(permuted, {sizes[0], sizes[1], sizes[2]});
 }
 Tensor ChannelDims::restore_result_shape(const Tensor& flat, bool keepdim) const {
