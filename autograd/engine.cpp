@@ -18,7 +18,8 @@ namespace tandem::autograd {
 namespace {
 
 thread_local GraphTask* current_graph_task = nullptr;
-// Whether this thread is a worker. A worker must not wait for workers, so it runs a nested backward itself.
+// Whether this thread belongs to DeviceWorkers. Such a thread must not wait for the others, so it runs a nested
+// backward itself.
 thread_local bool is_worker_thread = false;
 
 struct NodeTask {
@@ -208,7 +209,8 @@ void execute(TensorList tensors, TensorList grad_tensors, std::optional<bool> re
     task->is_restricted_to_targets = true;
     for (const NodePtr& node : input_nodes)
       if (const auto at = task->nodes.find(node.get()); at != task->nodes.end())
-        // An accumulator must run, because it stores the gradient. Other nodes in `inputs` need not run.
+        // If an input is a leaf, its accumulator must run, because it stores the gradient. The nodes of other inputs
+        // need not run.
         at->second.should_execute |= node->edges().empty();
     for (size_t i = 0; i < targets.size(); ++i)
       if (const auto at = task->nodes.find(targets[i].function.get()); at != task->nodes.end())

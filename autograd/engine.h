@@ -23,8 +23,8 @@ variable_list grad(TensorList outputs, TensorList inputs, TensorList grad_output
 
 namespace detail {
 
-/// Whether the backward running on this thread accumulates gradients into grad() of this leaf. With `inputs`,
-/// backward() accumulates only into these, and grad() into no leaf. False outside of a backward.
+/// Whether the backward running on this thread accumulates gradients into grad() of this leaf. backward() with `inputs`
+/// accumulates only into these tensors, and grad() accumulates into no leaf. False outside of a backward.
 bool should_accumulate_grad(const AccumulateGrad& leaf);
 
 /// Whether a backward is running on this thread.

@@ -123,7 +123,8 @@ Grads CustomNode::apply(Grads&& grads) {
   for (size_t i = 0; context.materialize_grads_ && i < grads.size(); ++i)
     if (!grads[i].defined() && !is_undefined_output_[i]) grads[i] = make_zero_grad(i);
   variable_list all = call_backward(std::move(grads)), tensor_grads;
-  // Arguments of forward that apply() left at their defaults have no gradient either.
+  // backward may also return undefined gradients for arguments of forward that apply() left at their defaults. Drops
+  // them.
   while (all.size() > is_tensor_.size() && !all.back().defined()) all.pop_back();
   TANDEM_CHECK(all.size() == is_tensor_.size(),
                "Function: backward returned an incorrect number of gradients (expected ", is_tensor_.size(), ", got ",

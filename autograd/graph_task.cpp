@@ -14,7 +14,7 @@
 namespace tandem::autograd {
 namespace {
 
-/// Makes a gradient that was computed on the current streams usable on the streams `to`.
+/// Makes a gradient that was computed on the current CUDA streams usable on the CUDA streams `to`.
 void sync_grad_to_streams(const Tensor& grad, const cuda::Streams& to) {
   if (ThreadContext::current().streams == to || !grad.is_cuda()) return;
   const cuda::Stream &made = cuda::current_stream(grad.device()), &used = cuda::stream_of(to, grad.device());
@@ -156,7 +156,8 @@ void deliver_grad(GraphTask& task, const Node& from, uint64_t sequence_nr, size_
   if (state.input_buffers.empty()) state.input_buffers.resize(edge.function->num_inputs());
   auto& incoming = state.input_buffers[edge.input_nr];
   if (!task.uses_multiple_devices && incoming.size() == 1) {
-    // If a single thread runs the backward, it delivers gradients in the right order, so they can be summed at once.
+    // If a single thread runs the backward, gradients arrive in the order in which they are to be summed: adds each at
+    // once.
     const cuda::StreamGuard guard(streams);
     incoming[0].grad = incoming[0].grad.add(grad);
     return;

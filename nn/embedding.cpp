@@ -81,7 +81,7 @@ void EmbeddingBagImpl::pretty_print(std::ostream& out) const {
   const bool is_mean = !is_max && std::get<Reduction>(options.mode()) == Reduction::mean;
   if (!prints_as_libtorch) {
     out << ", mode='" << (is_max ? "max" : is_mean ? "mean" : "sum") << '\'';
-  } else {  // LibTorch prints only values other than the defaults, and include_last_offset in any case
+  } else {  // LibTorch prints the options that differ from their defaults, among them include_last_offset
     if (!is_mean) out << ", mode=" << (is_max ? "kMax" : "kSum");
     if (options.include_last_offset()) out << ", include_last_offset=True";
   }

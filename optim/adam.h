@@ -11,7 +11,7 @@ struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decay factors of the running means of gradients and squares
   TANDEM_ARG(double, eps) = 1e-8;                // added to the divisor to avoid division by zero
   TANDEM_ARG(double, weight_decay) = 0;          // weight_decay * parameter is added to the gradient
-  TANDEM_ARG(bool, amsgrad) = false;             // if true, divides by the largest mean of squares so far
+  TANDEM_ARG(bool, amsgrad) = false;             // if true, uses the largest running mean of squares so far
 
  public:
   void visit(const Visitor& f) override;
@@ -24,7 +24,7 @@ struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   TANDEM_ARG(Betas, betas) = Betas(0.9, 0.999);  // decay factors of the running means of gradients and squares
   TANDEM_ARG(double, eps) = 1e-8;                // added to the divisor to avoid division by zero
   TANDEM_ARG(double, weight_decay) = 1e-2;       // lr * weight_decay * parameter is subtracted from the parameter
-  TANDEM_ARG(bool, amsgrad) = false;             // if true, divides by the largest mean of squares so far
+  TANDEM_ARG(bool, amsgrad) = false;             // if true, uses the largest running mean of squares so far
 
  public:
   void visit(const Visitor& f) override;

@@ -101,8 +101,8 @@ void LBFGS::move_parameters(double t) const {
   }
 }
 
-/// Stores the change of parameters and gradient since the last iteration, unless their product is too small (the loss
-/// is not convex between the two points).
+/// Stores the changes of the parameters and of the gradient since the last iteration, unless their dot product is too
+/// small, which means that the loss is not convex between the two points.
 void LBFGS::update_history(const Tensor& gradient, int64_t history_size) {
   const Tensor y = gradient - prev_flat_grad_, s = d_ * to_number(t_);
   const Tensor ys = y.dot(s);

@@ -73,8 +73,8 @@ void ModuleDictImpl::copy_contents_from(const Module& original, detail::CloneCon
 }
 
 namespace {
-/// Returns a tensor for each name in `original`: the tensor of this name in `mine` if its sizes match, else a new
-/// tensor. Values are copied later.
+/// Returns a tensor for each name in `original`: the tensor of this name in `mine` if its sizes match, else a copy of
+/// the original's tensor. Does not yet copy values into the tensors of `mine`.
 NamedParameters match_parameters_by_name(const NamedParameters& original, const NamedParameters& mine) {
   NamedParameters out;
   for (const auto& item : original) {

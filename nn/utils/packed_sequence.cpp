@@ -94,7 +94,7 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const PackedSequence& sequence, b
                "pad_packed_sequence: Expected total_length to be at least the length of the longest sequence in input, "
                "but got total_length=",
                total_length.value_or(0), " and max sequence length being ", longest);
-  // Row `data.size(0)` holds the padding. Each position of the result selects one row.
+  // Each position of the result selects a row of `data`, or the row after its last one, which will hold the padding.
   const int64_t steps = total_length.value_or(longest), batch = batch_sizes[0], padding = data.size(0);
   std::vector<int64_t> rows, lengths(static_cast<size_t>(batch), 0);
   for (int64_t t = 0, at = 0; t < steps; ++t) {

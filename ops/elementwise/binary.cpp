@@ -160,7 +160,7 @@ Tensor Tensor::copysign(const Tensor& other) const {
     y = empty_result(o, o.a.dtype());  // y is allocated here, because where() would give it the layout of `negative`
     TANDEM_DISPATCH(o.device, where, negative, opposite, size, y);
   }
-  const Tensor none;  // saved instead of the sign's tensor, because the gradient of the sign is 0
+  const Tensor none;  // undefined tensor, saved if `a` needs no gradient; `b` gets a gradient of 0
   const bool wanted = autograd::tensor_requires_grad(o.a);
   return record_op("copysign", y, {o.a, o.b}, {wanted ? o.a : none, wanted ? y : none},
                    [](const BackwardContext& ctx, const Tensor& dy) -> Grads {

@@ -21,7 +21,7 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, Flag, Flag inve
   const Tensor x = elements.to(type), others = std::get<0>(test_elements.to(type).reshape({-1}).sort());
   const bool wanted = !invert;
   if (others.numel() == 0) return full(x.sizes(), !wanted, TensorOptions(kBool).device(x.device()));
-  // NaNs, which are sorted last, are searched as infinities: a binary search must not compare with a NaN.
+  // Replaces NaNs, which are sorted last, by infinity, because a binary search must not compare with a NaN.
   const Tensor keys = is_floating_point(type) ? others.nan_to_num(INFINITY, INFINITY, -INFINITY) : others;
   const Tensor flat = x.reshape({-1}), at = searchsorted(keys, flat).clamp_max(others.numel() - 1);
   const Tensor found = others.index_select(0, at) == flat;

@@ -61,11 +61,11 @@ Tensor& run_unary_op_out(const UnaryOp& op, Tensor& out, const Tensor& input) {
   const Tensor none;
   check_out(op.out_name, out, {op.derivative ? input : none});
   const Tensor x = convert_operand(op, op.out_name, input);
+  // As in PyTorch, only these operations convert their result to the dtype of `out`.
   const bool converts =
       op.returns_bool || op.accepts == AcceptedDtypes::floating || op.accepts == AcceptedDtypes::counted;
   TANDEM_CHECK(converts || out.dtype() == x.dtype(), op.out_name, ": Expected out tensor to have dtype ", x.dtype(),
-               ", but got ", out.dtype(),
-               " instead");  // PyTorch, too, converts the result's dtype for only these operations
+               ", but got ", out.dtype(), " instead");
   return write_out(op.out_name, out, {x}, x.sizes(), result_type(op, x), x.device(),
                    [&](Tensor& y) { is_rounding_noop(op, x) ? copy_elements(x, y) : op.run_kernel(x, y); });
 }

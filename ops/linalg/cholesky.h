@@ -10,7 +10,7 @@ namespace tandem {
 /// @throws LinAlgError if a matrix is not positive-definite
 Tensor linalg_cholesky(const Tensor& a, bool upper = false);
 /// Returns (factor, info). Like linalg_cholesky, but throws for a matrix that is not positive-definite only if
-/// check_errors.
+/// check_errors is true.
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& a, bool upper = false, bool check_errors = false);
 /// Solves a x = b for x; L is the factor of a that linalg_cholesky returns.
 Tensor cholesky_solve(const Tensor& b, const Tensor& L, bool upper = false);

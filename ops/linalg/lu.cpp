@@ -34,13 +34,13 @@ Tensor unpack_upper(const Tensor& lu) { return lu.narrow(-2, 0, std::min(lu.size
 /// Returns the gradient of P^T a. gL is the gradient of L below the diagonal, gU the gradient of U on and above it.
 Tensor lu_backward(const Tensor& L, const Tensor& U, const Tensor& gL, const Tensor& gU) {
   const int64_t m = L.size(-2), n = U.size(-1), k = std::min(m, n);
-  if (m > k) {  // tall: the rows below the square part have L2 = a2 U^-1; recurses for the square part
+  if (m > k) {  // a is tall: the last m - k rows of L are L2 = a2 U^-1; recurses for the other rows
     const Tensor g2 = gL.narrow(-2, k, m - k), L2 = L.narrow(-2, k, m - k);
     const Tensor below = linalg_solve_triangular(U.mT(), g2, /*upper=*/false, /*left=*/false);
     const Tensor rest = gU - L2.mT().matmul(below);
     return cat({lu_backward(L.narrow(-2, 0, k), U, gL.narrow(-2, 0, k), rest), below}, -2);
   }
-  if (n > k) {  // wide: the columns right of the square part have U2 = L^-1 a2; recurses for the square part
+  if (n > k) {  // a is wide: the last n - k columns of U are U2 = L^-1 a2; recurses for the other columns
     const Tensor g2 = gU.narrow(-1, k, n - k), U2 = U.narrow(-1, k, n - k);
     const Tensor right_columns =
         linalg_solve_triangular(L.mT(), g2, /*upper=*/true, /*left=*/true, /*unitriangular=*/true);

@@ -28,7 +28,7 @@ Tensor move_matrix_dims_last(const char* op, const Tensor& x, IntArrayRef dim) {
   TANDEM_CHECK(rows != columns, op, ": dims must be different. Got ", dim);
   return x.movedim({rows, columns}, {-2, -1});
 }
-/// Returns y, which is x reduced over the two dimensions `dim`. If keepdim is true, these dimensions are kept with size
+/// Returns y, the reduction of x over the two dimensions `dim`. If keepdim is true, restores these dimensions with size
 /// 1.
 Tensor restore_kept_dims(const Tensor& y, const Tensor& x, IntArrayRef dim, bool keepdim) {
   if (!keepdim) return y;

@@ -12,7 +12,7 @@ std::tuple<Tensor, Tensor> solve(const char* op, const Tensor& a, const Tensor& 
 /// Solves a x = b for x, or x a = b if `left` is false. b holds vectors if it is 1-d or its sizes are those of a
 /// without the last size; otherwise it holds matrices. @throws LinAlgError for a singular matrix
 Tensor linalg_solve(const Tensor& a, const Tensor& b, bool left = true);
-/// Returns (x, info). Like linalg_solve, but throws for a singular matrix only if check_errors.
+/// Returns (x, info). Like linalg_solve, but throws for a singular matrix only if check_errors is true.
 std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& a, const Tensor& b, bool left = true,
                                            bool check_errors = false);
 /// Solves a x = b for x, or x a = b if `left` is false. Only the upper or lower triangle of a is read, and if

@@ -232,7 +232,7 @@ Tensor hardswish(const Tensor& x) {
   }
   return record_op("hardswish", y, {x}, {x}, [](const BackwardContext& ctx, const Tensor& dy) -> Grads {
     const Tensor x = ctx.saved(0);
-    // A NaN element passes dy on, as in PyTorch. The product is connected to x already, so x is detached.
+    // A NaN element passes dy on, as in PyTorch. The first argument already depends on x, so the second is detached.
     return {masked_gradient(where(x < 3, dy * (x / 3 + 0.5), dy), x.detach(), (x <= -3).logical_not())};
   });
 }

@@ -43,10 +43,10 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const kernels::ConvShape& s
 Tensor conv2d_integers(const Tensor& x, const Tensor& weight, IntArrayRef out, Pair stride, Pair padding, Pair dilation,
                        int64_t groups) {
   Tensor patches = constant_pad_nd(x, {padding[1], padding[1], padding[0], padding[0]});
-  for (int64_t d = 0; d < 2; ++d)  // after both steps, the shape is (N, C, OH, OW, KH, KW)
+  for (int64_t d = 0; d < 2; ++d)  // after both iterations, the shape is (N, C, OH, OW, KH, KW)
     patches =
         patches.unfold(d + 2, dilation[d] * (weight.size(d + 2) - 1) + 1, stride[d]).slice(-1, 0, {}, dilation[d]);
-  const int64_t each = weight.numel() / weight.size(0);  // number of elements of a patch that a kernel covers
+  const int64_t each = weight.numel() / weight.size(0);  // number of elements in the patch that one kernel covers
   patches = patches.permute({0, 2, 3, 1, 4, 5}).reshape({-1, groups, each}).transpose(0, 1);
   const Tensor y = patches.bmm(weight.reshape({groups, -1, each}).transpose(1, 2)).transpose(0, 1);
   return y.reshape({out[0], out[2], out[3], out[1]}).permute({0, 3, 1, 2}).contiguous();
@@ -343,7 +343,7 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, Triple 
   }
   const int64_t layers = weight.size(2), depth = out[2];
   const Tensor padded = padding[0] ? constant_pad_nd(x, {0, 0, 0, 0, padding[0], padding[0]}) : x;
-  std::vector<Tensor> taps;  // for each layer of the kernel, the part of x that it covers
+  std::vector<Tensor> taps;  // for each depth layer of the kernel, the part of x that it covers
   for (int64_t k = 0; k < layers; ++k)
     taps.push_back(padded.slice(2, k * dilation[0], k * dilation[0] + (depth - 1) * stride[0] + 1, stride[0]));
   // its shape is (N, C, KD, OD, H, W)

@@ -207,7 +207,7 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const char* op, const Tensor& x, 
     TANDEM_CHECK(out[i] > 0, op, ": output_size should be greater than zero, but got ", out);
     TANDEM_CHECK(out[i] + kernel[i] - 1 <= in, op, ": pool ", side, " ", kernel[i], " too large relative to input ",
                  side, " ", in, "; output_size ", out, " + kernel_size ", kernel, " - 1 must fit into it");
-    // For three dimensions, random_samples lists them in order; for two, in reverse order.
+    // random_samples lists three dimensions in order, but two dimensions in reverse order.
     const Tensor starts = generate_window_starts(
         samples.select(2, dims == 2 ? 1 - d : d).detach().to(accumulate_type(x.dtype())), in, kernel[i], out[i]);
     const Tensor along = starts.unsqueeze(-1) + arange(kernel[i], positions);  // its shape is (N, C, out, kernel)

@@ -22,7 +22,7 @@ void check_scalars_fit(const char* op, const Tensor& product, double beta, doubl
   for (const double factor : {beta, alpha})
     if (product.numel() > 0) detail::check_representable(op, product.dtype(), factor);
 }
-/// Returns factor x. A factor of 0 gives zeros even where x is NaN or infinite, as in BLAS.
+/// Returns factor * x. A factor of 0 gives zeros even where x is NaN or infinite, as in BLAS.
 Tensor multiply_by_scalar(const Tensor& x, double factor) {
   if (factor != 0) return factor == 1 ? x : x.is_floating_point() ? x * factor : x * static_cast<int64_t>(factor);
   return record_op("mul", zeros_like(x), {x}, {},

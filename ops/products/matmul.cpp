@@ -43,7 +43,8 @@ Tensor differentiable_matmul(const char* op, const Tensor& a, const Tensor& b) {
                      return {da, db};
                    });
 }
-/// Throws the error of a matmul whose inner sizes differ, in the words of the product that LibTorch would call.
+/// Throws the error of a matmul whose inner sizes differ, with the message of the product (dot, mv, mm or bmm) that
+/// LibTorch would call.
 [[noreturn]] void throw_size_mismatch(const Tensor& a, const Tensor& b) {
   const int64_t rows = numel_of(a.sizes().slice(0, a.sizes().size() - 1));  // of all batches
   TANDEM_CHECK(a.dim() > 1 || b.dim() > 1, "matmul: inconsistent tensor size, expected tensor ", a.sizes(), " and src ",
