@@ -12,10 +12,10 @@
 
 namespace tandem::autograd {
 
-/// A gradient on its way to a slot of a node. Each result of the node's operation has a slot. Gradients that arrive at
-/// the same slot are summed in a fixed order: by descending sequence number of the sending nodes, which is the order
-/// on a single thread; for equal numbers (nodes made by several workers), by the order of discovery, then by edge. So
-/// the sum does not depend on the timing of threads.
+/// A gradient sent to a slot of a node. The node has one slot for each result of its operation. Gradients in one slot
+/// are summed in a fixed order, so that the sum does not depend on the timing of threads: by descending sequence number
+/// of the sending nodes, as a single thread would send them; for equal numbers (nodes made by several workers), by
+/// discovery_index, then by edge_index.
 struct IncomingGrad {
   uint64_t sequence_nr;
   size_t discovery_index;

@@ -7,8 +7,8 @@ namespace tandem {
 /// Returns min(max(x, min), max); clip is an alias. Bounds are numbers or tensors, and one of them may be missing. If
 /// bounds are numbers, the dtype is x's, unless a bound has a higher category: for example, an integer x with a
 /// floating bound gives a floating result. If bounds are tensors, dtypes promote.
-/// @throws Error if both bounds are missing; and, if bounds are numbers, if the result would be bool, or if min is
-/// above or max below the range of an integer dtype
+/// @throws Error if both bounds are missing. If bounds are numbers, also if the result would be bool, if min is above
+/// the range of an integer dtype, or if max is below it
 inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp(min, max);
 }

@@ -63,8 +63,8 @@ Tensor scatter_mean(const Tensor& x, int64_t d, const Tensor& index, const Tenso
 }
 
 /// Computes the maximum or minimum. All elements equal to the extreme share the gradient evenly. As in PyTorch, an
-/// equal element of x takes a share even if include_self is false, and that share is lost. If a NaN takes part, which
-/// equals nothing, the gradients are NaN.
+/// element of x equal to the extreme counts in this division even if include_self is false, and its share is lost. If a
+/// NaN takes part, which equals nothing, the gradients are NaN.
 Tensor scatter_amax_amin(const char* op, const Tensor& x, int64_t d, const Tensor& index, const Tensor& source,
                          bool largest, bool include_self, const Tensor& hit) {
   Tensor y;

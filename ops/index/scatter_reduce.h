@@ -8,8 +8,8 @@ namespace tandem {
 
 /// Reduces the elements of source that index assigns to the same element of x, as in scatter, by "sum", "prod", "mean",
 /// "amax" or "amin". The element of x takes part unless include_self is false. Means of integers are rounded down. For
-/// amax and amin, equal extremes share the gradient evenly. If include_self is false, an equal element of x still takes
-/// a share, which is lost, as in PyTorch.
+/// amax and amin, equal extremes share the gradient evenly. If include_self is false, an element of x equal to the
+/// extreme still counts in this division, and its share is lost, as in PyTorch.
 inline Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
                              const std::string& reduce, detail::Flag include_self = true) {
   return x.scatter_reduce(dim, index, source, reduce, include_self);

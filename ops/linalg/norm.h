@@ -29,10 +29,10 @@ Tensor nuclear_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = fal
 /// Returns the square root of the sum of squares over dim, at most two dimensions; all dimensions if dim is empty.
 Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = false);
 
-/// Returns (sum |x|^p)^(1/p) of floating-point elements, over all or some dimensions. p may be 0 or infinite; without
-/// elements it must be finite and not negative. For p = 2 squares are summed in double; for other p elements are first
-/// divided by the largest. So for float32 and half types the norm and its gradient are accurate if the result fits the
-/// dtype. For p = 1, |x| is summed as by sum().
+/// Returns (sum |x|^p)^(1/p) of floating-point elements, over all or some dimensions. p may be 0 or infinite; if there
+/// are no elements, p must be finite and not negative. For p = 2 squares are summed in double; for other p elements are
+/// first divided by the largest. So for float32 and half types the norm and its gradient are accurate if the result
+/// fits the dtype. For p = 1, |x| is summed as by sum().
 inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
 inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.norm(p, dims, keepdim);

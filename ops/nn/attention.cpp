@@ -110,9 +110,9 @@ bool is_expandable_to(IntArrayRef from, IntArrayRef to) {
     if (from[from.size() - i] != to[to.size() - i] && from[from.size() - i] != 1) return false;
   return true;
 }
-/// Returns whether flash_attention() can compute the call. As in PyTorch, operands must have four dimensions:
-/// flash_attention() and math_attention() save different tensors for backward, and programs must not change saved
-/// tensors in place. Invalid arguments are left to math_attention(), which reports them.
+/// Returns whether flash_attention() can compute the call. Operands must have four dimensions. This is PyTorch's rule.
+/// It decides which tensors are saved for backward, and so which tensors a program must not change in place. Invalid
+/// arguments are left to math_attention(), which reports them.
 bool can_use_flash_attention(const AttentionArgs& call) {
   const Tensor &query = call.query, &key = call.key, &value = call.value, &mask = call.mask;
   return detail::layer_fusion_enabled.load(std::memory_order_relaxed) && call.dropout_p >= 0 && call.dropout_p < 1 &&

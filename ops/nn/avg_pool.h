@@ -12,7 +12,7 @@ Tensor avg_pool2d(const Tensor& x, detail::Pair kernel_size, IntArrayRef stride 
                   detail::Flag ceil_mode = false, detail::Flag count_include_pad = true,
                   std::optional<int64_t> divisor_override = {});
 /// Returns the means of output_size windows that cover x (N, C, H, W) or (C, H, W). Along a dimension of size H, window
-/// i of I spans i H / I, rounded down, to (i + 1) H / I, rounded up.
+/// i of I spans the indices floor(i H / I) to ceil((i + 1) H / I) - 1.
 Tensor adaptive_avg_pool2d(const Tensor& x, detail::Pair output_size);
 
 // ---- composed of the above, for x (N, C, L) or (C, L), and (N, C, D, H, W) or (C, D, H, W). Results are contiguous.

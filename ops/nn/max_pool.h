@@ -39,7 +39,7 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, detail::Trip
                                                    detail::Triple padding = 0, detail::Triple dilation = 1,
                                                    detail::Flag ceil_mode = false);
 /// Returns (values, indices): the largest elements of output_size windows that cover the last dimensions. Along a
-/// dimension of size H, window i of I spans i H / I, rounded down, to (i + 1) H / I, rounded up. Indices count in
+/// dimension of size H, window i of I spans the indices floor(i H / I) to ceil((i + 1) H / I) - 1. Indices count in
 /// row-major order over these dimensions. If several elements are equal, the first is chosen.
 std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, int64_t output_size);
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, detail::Pair output_size);
@@ -55,8 +55,8 @@ std::tuple<Tensor, Tensor> fractional_max_pool3d(const Tensor& x, detail::Triple
                                                  detail::Triple output_size, const Tensor& random_samples);
 
 /// Inverts a max pool: writes the elements of x to the positions `indices`, counted in row-major order over
-/// output_size, in a tensor of zeros. If several elements have one position, any of them is kept. stride and padding
-/// have no effect; they are LibTorch's arguments, and must be positive and not negative, respectively.
+/// output_size, in a tensor of zeros. If several elements have the same position, any one of them is kept. stride and
+/// padding, which LibTorch requires, have no effect; stride must be positive, and padding must not be negative.
 /// @param x            (N, C, H, W) or (C, H, W); for max_unpool3d (N, C, D, H, W) or (C, D, H, W)
 /// @param indices      int64, with x's sizes
 /// @param output_size  (H, W); for max_unpool3d (D, H, W)

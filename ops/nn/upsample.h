@@ -8,10 +8,10 @@
 namespace tandem {
 
 /// Resize images x (N, C, W), (N, C, H, W) or (N, C, D, H, W) to output_size. Output pixel i is interpolated at the
-/// input's position (i + 0.5) / scale - 0.5, or, with align_corners, which maps the first and the last pixels onto each
-/// other, at i (in - 1) / (out - 1); the nearest functions take pixel floor(i / scale). A scale defaults to output size
-/// over input size. bicubic is a convolution with Keys' kernel, a = -0.75. Half types are computed in float32, except
-/// by the nearest functions.
+/// input's position (i + 0.5) / scale - 0.5. With align_corners, this position is i (in - 1) / (out - 1), which maps
+/// first pixel to first pixel and last to last. The nearest functions take input pixel floor(i / scale). A scale
+/// defaults to output size over input size. bicubic is a convolution with Keys' kernel, a = -0.75. Half types are
+/// computed in float32, except by the nearest functions.
 Tensor upsample_nearest1d(const Tensor& x, IntArrayRef output_size, std::optional<double> scales = {});
 Tensor upsample_nearest2d(const Tensor& x, IntArrayRef output_size, std::optional<double> scales_h = {},
                           std::optional<double> scales_w = {});

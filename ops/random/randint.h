@@ -14,9 +14,9 @@ Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options 
                     std::optional<MemoryFormat> format = {});
 Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options = {},
                     std::optional<MemoryFormat> format = {});
-/// Returns integers in [from, to) with x's sizes and dtype. from defaults to 0. Without to, integers go up to the
-/// largest one that the dtype holds (for int64, one less); for floating dtypes, up to the largest for which all smaller
-/// ones are exact.
+/// Returns integers in [from, to) with x's sizes and dtype. from defaults to 0. If `to` is not given, integers go up to
+/// the largest one that the dtype holds (for int64, one less); for floating dtypes, up to the largest integer below
+/// which the dtype holds every integer exactly.
 /// @throws Error if from is not 0 and to is not given
 Tensor random(const Tensor& x, int64_t from, std::optional<int64_t> to);
 Tensor random(const Tensor& x, int64_t to);

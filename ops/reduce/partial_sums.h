@@ -13,9 +13,9 @@ Tensor root_mean_square(const Tensor& x, IntArrayRef dims, double eps);
 
 namespace detail {
 
-/// Sums over dims that are not adjacent in two steps, the last run of adjacent dims first, which avoids a copy that
-/// brings them together. Returns an undefined tensor if one step suffices, and for half types, whose partial sums would
-/// be rounded.
+/// Sums in two steps over dims that are not adjacent: first over the last run of adjacent dims, then over the others.
+/// This avoids a copy that would bring the dims together. Returns an undefined tensor if one step suffices, and for
+/// half types, whose partial sums would be rounded.
 Tensor sum_in_two_steps(const Tensor& x, IntArrayRef dims, bool keepdim);
 /// Records y as the sum of x over the dims of `mask`, divided by `divisor` if given. With a divisor, even 1, the
 /// gradient is a new tensor, as in PyTorch.

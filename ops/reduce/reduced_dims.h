@@ -33,8 +33,8 @@ struct ReducedDims {
   int64_t reduced_size = 1;  // number of elements that are reduced to one element of the result
 };
 
-/// Input of a reduction over all dimensions except adjacent ones that are kept, for example over batch and pixels but
-/// not channels. Presents a floating-point x without a copy as (N, C, L), to be reduced over N and L.
+/// Input of a reduction over all dimensions except one run of adjacent dimensions, for example over batch and pixels
+/// but not channels. Presents a floating-point x without a copy as (N, C, L), to be reduced over N and L.
 struct ChannelDims {
   ChannelDims(const char* op, const Tensor& original, IntArrayRef dims);
   /// Reshapes the output of a kernel, C numbers, to the sizes of the operation's result.

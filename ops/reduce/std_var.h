@@ -9,7 +9,8 @@ namespace tandem {
 
 /// Returns the variance over dims, sum (x - mean)^2 / (n - correction), for floating dtypes. Mean and squares are kept
 /// in double (for half types, the mean comes from a float32 sum) and the result is rounded once, so std is accurate if
-/// its result fits x's dtype. On CUDA, a thread's deviations from its first element are rounded to float32.
+/// its result fits x's dtype. On CUDA, each thread subtracts its first element from its other elements, and rounds
+/// these differences to float32.
 /// @param correction  a number, or nullopt for 1
 template <detail::OptionalNumber Correction>
 Tensor var(const Tensor& x, IntArrayRef dims, const Correction& correction, detail::Flag keepdim = false) {
