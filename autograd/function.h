@@ -14,7 +14,7 @@ class CustomNode;
 template <class T> class FunctionNode;
 }  // namespace detail
 
-/// Passes data that forward saves to backward.
+/// Holds the data that forward saves for backward.
 class AutogradContext {
  public:
   AutogradContext();

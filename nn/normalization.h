@@ -22,7 +22,7 @@ struct LocalResponseNormOptions {
   TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
   TANDEM_ARG(double, alpha) = 1e-4;  // factor of (sum of squares) / size
   TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
-  TANDEM_ARG(double, k) = 1;         // added to the divisor before the power is taken
+  TANDEM_ARG(double, k) = 1;         // divisor: (k + alpha * (sum of squares) / size)^beta
 };
 struct CrossMapLRN2dOptions {
   /// size: number of neighbouring channels whose squares are summed.
@@ -30,7 +30,7 @@ struct CrossMapLRN2dOptions {
   TANDEM_ARG(int64_t, size);         // number of neighbouring channels whose squares are summed
   TANDEM_ARG(double, alpha) = 1e-4;  // factor of (sum of squares) / size
   TANDEM_ARG(double, beta) = 0.75;   // exponent of the divisor
-  TANDEM_ARG(int64_t, k) = 1;        // added to the divisor before the power is taken
+  TANDEM_ARG(int64_t, k) = 1;        // divisor: (k + alpha * (sum of squares) / size)^beta
 };
 /// LibTorch has no RMSNorm; names and defaults follow Python's PyTorch.
 struct RMSNormOptions {

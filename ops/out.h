@@ -6,8 +6,8 @@
 
 namespace tandem::detail {
 
-/// Checks that autograd would lose nothing, because out versions are not recorded. @throws Error if `out` or an input
-/// requires a gradient and grad mode is on
+/// Checks that no gradient is required, because autograd does not record out versions. @throws Error if `out` or an
+/// input requires a gradient and grad mode is on
 void check_out(const char* op, const Tensor& out, autograd::TensorRefs inputs);
 /// Prepares `out` for a result of the given sizes, dtype and device. Resizes it if its sizes differ, with a warning
 /// unless it has no elements. Returns whether it has been resized.

@@ -33,7 +33,7 @@ class ComposedOptimizer : public Optimizer {
   struct Parameter {
     Tensor value, gradient;
     std::vector<Tensor> state;         // state tensors in StateEntry order; undefined if no step has needed the entry
-    std::vector<Tensor> coefficients;  // results of coefficients() for this parameter, in order; 0-dim
+    std::vector<Tensor> coefficients;  // 0-dim tensors that coefficients() returned for this parameter
   };
   using ReadHyperparameters = Hyperparameters (*)(const OptimizerOptions& options);
   /// Reads the options that Adamax, NAdam and RAdam share.
@@ -44,7 +44,7 @@ class ComposedOptimizer : public Optimizer {
   }
 
   /// @param name     used in error messages
-  /// @param numbers  reads the options; also called before each replay of a recorded step
+  /// @param numbers  function that reads the options; also called before each replay of a recorded step
   ComposedOptimizer(const char* name, std::vector<StateEntry> entries, ReadHyperparameters numbers,
                     std::unique_ptr<OptimizerOptions> defaults);
 

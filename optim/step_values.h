@@ -14,7 +14,7 @@ class StepValues {
  public:
   explicit StepValues(Device device);
   const Tensor& memory() const { return memory_; }
-  /// Writes a struct of 64-bit numbers, on the device's current stream. Does nothing if no number has changed.
+  /// Writes a struct of 64-bit numbers, on the device's current CUDA stream. Does nothing if no number has changed.
   template <class Values> void write(const Values& values) {
     const auto words = std::bit_cast<std::array<uint64_t, sizeof(Values) / sizeof(uint64_t)>>(values);
     write_words(words);

@@ -4,10 +4,10 @@
 
 namespace tandem {
 
-/// Returns a + alpha b. Operands broadcast, and dtypes promote. For two bools, returns a or (alpha and b).
+/// Returns a + alpha * b. Operands broadcast, and dtypes promote. For two bools, returns a or (alpha and b).
 inline Tensor add(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
 inline Tensor add(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.add(b, alpha); }
-/// Returns a - alpha b. @throws Error if a or b is bool
+/// Returns a - alpha * b. @throws Error if a or b is bool
 inline Tensor sub(const Tensor& a, const Tensor& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
 inline Tensor sub(const Tensor& a, const Scalar& b, const Scalar& alpha = 1) { return a.sub(b, alpha); }
 /// Out versions of add and sub, which write the result into `out`. ops/declare_op.h says which `out` they accept.

@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-/// Returns a where condition is true, b elsewhere. All operands broadcast, and the dtypes of a and b promote. condition
-/// must be bool.
+/// Returns `a` where condition is true, and `b` elsewhere. All operands broadcast, and the dtypes of a and b promote.
+/// condition must be bool.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Scalar& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, const Scalar& b);

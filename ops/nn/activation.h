@@ -34,11 +34,11 @@ Tensor mish(const Tensor& x);
 Tensor log_sigmoid(const Tensor& x);
 /// Returns the first half of x along dim times the sigmoid of the second half. @throws Error if the size of dim is odd
 Tensor glu(const Tensor& x, int64_t dim = -1);
-/// Returns x where x is positive, and weight x elsewhere. weight has one element, or one for each channel (dimension
+/// Returns x where x is positive, and weight * x elsewhere. weight has one element, or one for each channel (dimension
 /// 1).
 inline Tensor prelu(const Tensor& x, const Tensor& weight) { return x.prelu(weight); }
-/// Returns x where x is positive, and slope x elsewhere. In training each slope is drawn from [lower, upper); otherwise
-/// the slope is (lower + upper) / 2.
+/// Returns x where x is positive, and slope * x elsewhere. In training each slope is drawn from [lower, upper);
+/// otherwise the slope is (lower + upper) / 2.
 Tensor rrelu(const Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper = 1.0 / 3,
              detail::Flag training = false);
 
@@ -57,7 +57,7 @@ Tensor& hardswish_(Tensor& x);
 Tensor& mish_(Tensor& x);
 Tensor& rrelu_(Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper = 1.0 / 3, detail::Flag training = false);
 
-/// Returns x where x is positive, and negative_slope x elsewhere. The gradient at 0 is negative_slope.
+/// Returns x where x is positive, and negative_slope * x elsewhere. The gradient at 0 is negative_slope.
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
 /// Returns x where x is positive, and alpha (e^x - 1) elsewhere.
 Tensor elu(const Tensor& x, double alpha = 1.0);

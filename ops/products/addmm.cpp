@@ -44,7 +44,7 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
   return multiply_by_scalar(product, alpha) + added;
 }
 
-/// Returns beta x + alpha product for the operation `op`, after checking x, beta and alpha.
+/// Returns beta * x + alpha * product for the operation `op`, after checking x, beta and alpha.
 static Tensor add_product(const char* op, const Tensor& x, const Tensor& product, double beta, double alpha) {
   TANDEM_CHECK(broadcast_shapes(op, x.sizes(), product.sizes()) == product.sizes(), op, ": x is ", x.sizes(),
                "; it must broadcast to ", product.sizes());

@@ -30,7 +30,7 @@ template <class Transform> Tensor& fill_transformed(const char* op, Tensor& x, c
       op, x, {}, [&] { copy_elements(draw(), x); }, [&](const Tensor&) { return draw().to(x.dtype()); },
       autograd::InplaceAccess::overwrite);
 }
-/// Records random numbers as a function of tensor parameters, with derivatives of 0.
+/// Makes autograd record y, random numbers drawn with the tensor parameters a and b, with derivatives of 0.
 inline Tensor record_with_zero_derivatives(const char* op, const Tensor& y, const Tensor& a, const Tensor& b = {}) {
   const Tensor other = b.defined() ? b : a.detach();
   return record_op(
