@@ -79,8 +79,8 @@ class CachingAllocator {
       data = mine.free_blocks.back();
       mine.free_blocks.pop_back();
     } else {
-      // Reserve room in the list of free blocks for all blocks of the size class, so that give() allocates nothing and
-      // cannot fail.
+      // Reserve room in the list of free blocks for all blocks of the size class, so that deallocate() can add a block
+      // without allocating memory.
       if (mine.free_blocks.capacity() == mine.num_blocks) mine.free_blocks.reserve(2 * mine.num_blocks + 1);
       data = allocate_from_system(held);
       if (!data) return nullptr;

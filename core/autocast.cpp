@@ -33,7 +33,8 @@ void autocast::clear_cache() {
   if (autocast_state().cache) autocast_state().cache->clear();
 }
 int autocast::increment_nesting() {
-  // Made here, so that threads that work for this thread share the cache and the end of the region clears it.
+  // Creates the cache before any worker thread copies this state, so that the threads share one cache, and the guard of
+  // this thread can clear it.
   if (!autocast_state().cache) autocast_state().cache = std::make_shared<AutocastCache>();
   return ++autocast_state().nesting;
 }

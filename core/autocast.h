@@ -18,14 +18,16 @@ void set_autocast_enabled(DeviceType device_type, bool enabled);
 DType get_autocast_dtype(DeviceType device_type);
 /// @throws Error unless dtype is float16 or bfloat16
 void set_autocast_dtype(DeviceType device_type, DType dtype);
-/// Whether the cast of a float32 leaf that requires a gradient, such as a weight, is kept and used again.
+/// Whether the cast of a float32 leaf that requires a gradient, such as a weight, is cached and reused.
 bool is_autocast_cache_enabled();
 void set_autocast_cache_enabled(bool enabled);
-/// Frees the casts that were kept.
+/// Frees the cached casts.
 void clear_cache();
-/// Counts a nested region, as AutocastGuard does. @return the number of regions that this thread is in
+/// Enters an autocast region, as AutocastGuard does; regions may be nested. @return number of regions that this thread
+/// is in now
 int increment_nesting();
-/// Ends a region that increment_nesting() began. It does not clear the cache. @return the number of regions left
+/// Leaves a region that increment_nesting() entered, without clearing the cache. @return number of regions that this
+/// thread is still in
 int decrement_nesting();
 /// Whether autocast exists for this device type, as it does for all.
 inline bool is_autocast_available(DeviceType) { return true; }
@@ -38,8 +40,8 @@ inline bool is_autocast_available(DeviceType) { return true; }
 /// float32.
 ///   AutocastGuard guard(kCPU, kBFloat16);
 ///   loss = cross_entropy(net->forward(x), y);
-/// The guard with `enabled` false turns autocast off again within another guard. The outermost guard frees the casts of
-/// weights that were kept. If no dtype is given, get_autocast_dtype() stays as it is.
+/// The guard with `enabled` false turns autocast off again within another guard. When the outermost guard ends, it
+/// frees the cached casts of weights. If no dtype is given, get_autocast_dtype() stays as it is.
 class AutocastGuard {
  public:
   /// @throws Error unless dtype is float16 or bfloat16
@@ -51,7 +53,7 @@ class AutocastGuard {
  private:
   DeviceType device_type_;
   DType dtype_;
-  bool enabled_, cache_enabled_;  // these and dtype_ are the state to restore
+  bool enabled_, cache_enabled_;  // settings that the destructor restores, as it does dtype_
 };
 
 namespace detail {

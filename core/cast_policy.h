@@ -16,7 +16,7 @@ enum class CastPolicy {
 template <CastPolicy policy> struct CastPolicyConstant { CastPolicy value = policy; };
 
 /// TANDEM_CAST_POLICY(lower, mm, bmm) declares cast_policy::mm and cast_policy::bmm. The policies follow PyTorch's
-/// autocast lists for CUDA. If an operation is only in PyTorch's lists for the CPU, its policy follows these.
+/// autocast lists for CUDA. If an operation is only in PyTorch's lists for the CPU, its policy follows the CPU lists.
 #define TANDEM_CAST_POLICY(policy, ...)                                \
   namespace cast_policy {                                              \
   inline constexpr CastPolicyConstant<CastPolicy::policy> __VA_ARGS__; \

@@ -28,7 +28,8 @@ struct CallTensors {
                                         void (*invoke)(void*), void* closure);
 [[noreturn]] void throw_built_without_cuda(const char* op);
 
-/// Runs the call, or passes it to the observer if there is one. P are the types of the kernel's parameters.
+/// Runs a kernel call, or passes it to this thread's observer (such as a Graph that records) if there is one. P are the
+/// types of the kernel's parameters.
 template <class F, class... P, class... A>
 void dispatch(const char* op, Device device, F&& run, std::type_identity<void(P...)>, const A&... args) {
   if (!ThreadContext::current().observer) [[likely]]

@@ -60,7 +60,7 @@ class TensorBase {
   int64_t stride(int64_t d) const { return checked_impl().strides[wrap_dim_index("stride", d)]; }
   /// Number of elements.
   int64_t numel() const { return checked_impl().numel; }
-  /// Index of the first element in the storage, in elements.
+  /// Offset of the first element from the start of the storage, in elements.
   int64_t storage_offset() const { return checked_impl().offset; }
   /// Size of one element in bytes.
   int64_t itemsize() const { return detail::element_size(dtype()); }

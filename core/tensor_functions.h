@@ -38,7 +38,7 @@ template <class... Inputs> Tensor empty_result(IntArrayRef sizes, DType dtype, D
     return empty(sizes, dtype, device);
   return empty_dense(sizes, result_strides(sizes, {inputs.impl()...}), dtype, device);
 }
-/// Gives x, which has no elements yet, these sizes and a new, uninitialised storage.
+/// Sets the sizes of x in place, and replaces its storage by a new, uninitialised one. x keeps its dtype and device.
 void allocate(Tensor& x, IntArrayRef sizes);
 /// Uninitialised tensor in page-locked memory, row-major unless strides (without gaps) are given. `device` is a virtual
 /// CPU device.

@@ -31,7 +31,7 @@ struct TensorImpl : RefCounted {
   bool is_inference = false;
   // Whether all strides are row-major, also of dimensions of size 1. Allows the fast path of core::empty_result().
   bool row_major = true;
-  IntrusivePtr<VersionCounter> own_version;  // null if the tensor shares the version of its storage
+  IntrusivePtr<VersionCounter> own_version;  // null if the tensor uses the version counter of its storage
   OwnedPtr<AutogradMetaInterface> autograd;
 
   TensorImpl(Storage storage, const Shape& sizes, const Shape& strides, int64_t offset, DType dtype);

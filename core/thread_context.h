@@ -36,8 +36,8 @@ class Tracer;
 /// Base class for per-rank state that a higher layer adds with RankState::extension().
 struct RankExtension {
   virtual ~RankExtension() = default;
-  /// Ends this extension's activities at exit, for example process groups that the rank has joined. Called only for the
-  /// process's first rank, which is never destroyed.
+  /// Called when the process exits, to end activities of this extension: for example, to leave process groups. Only the
+  /// process's first rank gets this call, because its state is never destroyed.
   virtual void on_process_exit() {}
 };
 
@@ -70,11 +70,11 @@ enum class Float32Precision : int8_t { highest, high, medium };
 /// State of mixed precision, see core/autocast.h. Arrays have an element for each DeviceType.
 struct AutocastState {
   std::array<bool, 2> enabled{};
-  bool is_any_enabled = false;  // whether autocast is enabled for a device type
+  bool is_any_enabled = false;  // whether autocast is enabled for any device type
   bool cache_enabled = true;
-  int nesting = 0;  // number of guards that are alive
+  int nesting = 0;  // number of nested autocast regions that the thread is in
   std::array<DType, 2> dtypes{DType::bfloat16, DType::float16};
-  // Casts of weights; null until one is kept. Copies of the context share it.
+  // Cached casts of weights; null until autocast first needs the cache. Copies of the ThreadContext share the cache.
   std::shared_ptr<AutocastCache> cache;
 };
 

@@ -8,11 +8,12 @@ namespace tandem::data::detail {
 
 template <class Batch> struct StagedBatch {
   Batch batch;
-  std::optional<cuda::Event> copy_done;  // event after the copies to a GPU; nullopt if nothing is copied to a GPU
+  // event that follows the copies of the batch to a GPU; nullopt if there are none
+  std::optional<cuda::Event> copy_done;
 };
 
-/// Moves a batch to the memory that a DataLoader's options ask for. A worker calls send() when it has made the batch,
-/// and the consumer calls receive() before it returns the batch.
+/// Moves a batch to the memory that a DataLoader's options ask for. A worker calls start_transfer() when it has made
+/// the batch. The consumer calls finish_transfer() before it returns the batch.
 class Staging {
  public:
   /// @throws Error if there is no such device

@@ -17,7 +17,7 @@ WorkerThreads::WorkerThreads() : threads_(new Impl) {}
 WorkerThreads::~WorkerThreads() { join(); }
 void WorkerThreads::start_worker(const char* what, std::function<void()> run) {
   ThreadContext context = ThreadContext::current();
-  context.rank_state();         // creates the state now, so that all threads share it
+  context.rank_state();         // creates the rank's state if there is none yet, so that all threads share it
   context.generator = nullptr;  // the generator of a GeneratorGuard may be destroyed before the thread ends
   threads_->threads.push_back(start_thread(what, [run = std::move(run), context = std::move(context)]() mutable {
     const ThreadContextGuard guard(std::move(context));

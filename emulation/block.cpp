@@ -210,8 +210,8 @@ void Block::run_thread(Thread& thread) {
 
 void Block::pause_thread(Thread& thread) {
   thread.fiber->pause();
-  // If the thread is already being unwound by ThreadCancelled, a destructor that calls pause_thread() returns from it
-  // at once, because it must not throw.
+  // If an exception already unwinds the stack of the cancelled thread, a destructor has called this function. It then
+  // returns instead of throwing, because destructors must not throw.
   if (is_cancelling_ && std::uncaught_exceptions() == num_uncaught_exceptions_) throw ThreadCancelled();
 }
 

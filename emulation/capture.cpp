@@ -20,7 +20,7 @@ void invalidate(const std::shared_ptr<Capture>& capture) {
 void check_valid(const char* call, const Capture& capture) {
   if (capture.is_invalid) fail_capture(call, "cudaErrorStreamCaptureInvalidated");
 }
-/// Returns the lane of a stream: its index among the streams of the capture, in the order in which they joined.
+/// Returns the index of a stream among the streams of the capture, in the order in which they joined the capture.
 size_t stream_index_of(Capture& capture, const gpu::StreamTag& stream) {
   const auto at = std::find_if(capture.streams.begin(), capture.streams.end(),
                                [&](const auto& each) { return each.get() == &stream; });
@@ -193,7 +193,8 @@ void launch_captured(Streams& streams, gpu::GraphTag& graph, const std::shared_p
     for (const auto& end : graph.last_launch_events)
       streams.enqueue_item(lanes.back(), {.name = "last launch of a graph", .awaited_event = end});
   }
-  // If a node of another lane depends on a node, the node gets a SyncEvent, for which the other lane waits.
+  // Each captured stream runs on a new stream (`lanes`). If a node depends on a node of another stream, it waits for a
+  // SyncEvent of that node.
   std::vector<std::shared_ptr<SyncEvent>> sync_events(graph.nodes.size());
   for (const GraphNode& node : graph.nodes)
     for (const size_t before : node.dependencies)
@@ -240,7 +241,7 @@ GraphHandle end_capture(StreamHandle handle) {
     const std::lock_guard lock(state().mutex);
     graph = state().captures.end_capture(state().streams.find_stream(handle, "end_capture"));
   }
-  begin_call("end_capture");  // called last, because the capture ends even if enter() throws
+  begin_call("end_capture");  // called last, because the capture must end even if begin_call() throws
   return graph.release();
 }
 bool is_capturing(StreamHandle handle) {

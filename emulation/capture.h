@@ -11,8 +11,8 @@
 namespace tandem {
 namespace emulation {
 
-/// A node of a graph: work, and the nodes on which it depends. `stream_index` is the index of the stream on which the
-/// node was captured; the nodes of a stream run one after another.
+/// A node of a graph: work, and the nodes on which it depends. `stream_index` is the index, among the streams of the
+/// capture, of the stream on which the node was captured. The nodes of a stream run one after another.
 struct GraphNode {
   WorkItem item;
   size_t stream_index;

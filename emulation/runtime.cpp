@@ -24,7 +24,8 @@ using namespace emulation;  // NOLINT(google-build-using-namespace): this file i
 
 thread_local int current_device_index = 0;
 
-/// Runs queued items until all positions in `goal` are passed. @throws CudaError if work of the device has failed
+/// Runs queued items until the streams have passed all positions in `goal`. @throws CudaError if work of the device has
+/// failed
 void run_until(Lock& lock, const char* call, int device, const std::vector<StreamPosition>& goal) {
   state().streams.run_until(lock, goal);
   check_device_usable(call, device);

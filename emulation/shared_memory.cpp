@@ -29,7 +29,7 @@ void* SharedMemory::find_or_allocate_array(const SharedArray& declaration, size_
                   " bytes: the block's static arrays take ", static_bytes_, "; accepted: up to ", kMaxStaticBytes,
                   " bytes");
   // As in CUDA, the larger limit requires a call of allow_shared_memory(), which a launch makes only if it has more
-  // than kStaticLimit dynamic bytes.
+  // than kMaxStaticBytes dynamic bytes.
   const size_t limit = dynamic_bytes_ > kMaxStaticBytes ? kMaxBytes : kMaxStaticBytes;
   TANDEM_CHECK_AS(CudaError, static_bytes_ + dynamic_bytes_ <= limit, "shared array ", declaration.name, " of ", bytes,
                   " bytes: with ", dynamic_bytes_, " dynamic bytes the block takes ", static_bytes_ + dynamic_bytes_,

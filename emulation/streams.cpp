@@ -154,8 +154,8 @@ void Streams::set_seed(uint64_t seed) {
   eagerness_ = kEagerness[seed % kEagerness.size()];
 }
 
-/// Returns the stream whose front item must run next, so that the positions in `goal` are passed. Returns null if
-/// another thread already runs this item, or if other streams have to reach a barrier first.
+/// Returns the stream whose front item must run next, so that the streams pass the positions in `goal`. Returns null if
+/// another thread already runs this item, or if other streams have to arrive at a barrier first.
 gpu::StreamTag* Streams::find_blocking_stream(const std::vector<StreamPosition>& goal) const {
   for (const StreamPosition& point : goal) {
     gpu::StreamTag& stream = *point.stream;

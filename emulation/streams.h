@@ -23,20 +23,20 @@ namespace emulation {
 
 struct Capture;
 
-/// A position in a stream, which is passed when the stream has finished `items` items.
+/// A position in a stream. The stream has passed it when `num_items` of its items have ended.
 struct StreamPosition {
   std::shared_ptr<gpu::StreamTag> stream;
   uint64_t num_items;
   bool is_passed() const;
 };
 
-/// A recorded event, or a barrier of several streams. Each stream that reaches it counts as an arrival. It is reached
-/// when all arrivals are done.
+/// A recorded event, or a barrier of several streams. A stream arrives at it when the stream's earlier work is done. It
+/// completes when all of its streams have arrived and the barrier's work, if any, is done.
 struct SyncEvent {
   int pending_arrivals = 1;              // number of streams that still have to arrive
-  bool is_reached = false;               // whether all streams have arrived and the work is done
+  bool is_reached = false;               // whether it has completed
   std::function<void()> work;            // work of a barrier, which the last stream to arrive runs; may be empty
-  std::vector<StreamPosition> arrivals;  // arrivals that are queued
+  std::vector<StreamPosition> arrivals;  // positions of its streams at which it is queued
   std::chrono::steady_clock::time_point time;
 };
 
@@ -71,14 +71,14 @@ class Streams {
   StreamPosition enqueue_item(const std::shared_ptr<gpu::StreamTag>& stream, WorkItem item);
   /// If a seed was set (set_stream_seed), runs some items that are ready, as a device would while the host continues.
   void run_random_items(Lock& lock);
-  /// end() returns the position at the end of a stream's queue; ends() returns these positions for all non-empty queues
-  /// of a device.
+  /// end_position() returns the position at the end of a stream's queue. end_positions() returns it for each stream of
+  /// a device whose queue is not empty.
   StreamPosition end_position(const std::shared_ptr<gpu::StreamTag>& stream) const;
   std::vector<StreamPosition> end_positions(int device) const;
-  /// Runs items until all positions in `goal` are passed.
+  /// Runs items until the streams have passed all positions in `goal`.
   void run_until(Lock& lock, const std::vector<StreamPosition>& goal);
-  /// Returns whether all positions in `goal` are passed. If not, runs one item first, so that a loop that polls comes
-  /// to an end.
+  /// Returns whether the streams have passed all positions in `goal`. If not, also runs one item, so that a loop that
+  /// polls ends at some time.
   bool poll(Lock& lock, const std::vector<StreamPosition>& goal);
   void mark_reached(const std::shared_ptr<SyncEvent>& sync_event);
   /// Runs every queued item that can run, then drops the others.
@@ -92,8 +92,8 @@ class Streams {
 
  private:
   bool has_failed(const gpu::StreamTag& stream) const;
-  /// Returns whether the front item can run now: the event or barrier that it waits for is reached, or its device has
-  /// failed.
+  /// Returns whether the front item can run now: the event or barrier for which it waits has completed, or its device
+  /// has failed.
   bool is_front_runnable(const gpu::StreamTag& stream) const;
   bool is_ready(const gpu::StreamTag& stream) const;
   /// Returns false if `sync_event` is a barrier and one of its devices has failed. The other streams of the barrier

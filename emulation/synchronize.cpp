@@ -35,7 +35,8 @@ Votes Block::sync_threads(const char* function_name, bool vote, SourceLocation l
   }
   pause_thread(me);
   order.acquire();
-  return barrier_.result;  // still valid: the next barrier cannot change it before this thread arrives there
+  // still the result of this barrier: the next barrier cannot end before this thread arrives there
+  return barrier_.result;
 }
 
 void Block::release_barrier() {

@@ -27,7 +27,8 @@ struct SummaryWriter::State {
   std::string log_dir;
   SummaryWriterOptions options;
   std::mutex mutex;
-  std::map<std::string, EventFile> event_files;  // key: folder, which is log_dir or made by add_scalars
+  // event file of each folder: of log_dir, and of the folders that add_scalars creates
+  std::map<std::string, EventFile> event_files;
 
   EventFile& get_file(const std::string& folder) {
     return event_files.try_emplace(folder, folder, options).first->second;

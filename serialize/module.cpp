@@ -73,7 +73,8 @@ void detail::load_tensors(nn::Module& module, const std::vector<std::pair<std::s
   try {
     module.load_state_dict(state);
   } catch (const Error&) {
-    if (all.size() > state.size()) module.load_state_dict(all);  // throws an error that also lists the unexpected names
+    // throws again; this message also lists the names that the module lacks
+    if (all.size() > state.size()) module.load_state_dict(all);
     throw;
   }
 }

@@ -43,7 +43,8 @@ struct Global {
 };
 struct PickleMark {};
 struct StackItem;
-using Arguments = std::vector<StackItem>;  // a tuple whose items may be globals or storages
+// arguments of a call: values, globals, storages, or arguments of another call
+using Arguments = std::vector<StackItem>;
 struct StackItem {
   std::variant<IValue, PickleMark, std::shared_ptr<const Global>, std::shared_ptr<const PickledStorage>,
                std::shared_ptr<const Arguments>>
@@ -53,7 +54,7 @@ struct StackItem {
 
 /// Text that lists the accepted contents of pickles, for error messages.
 extern const char* const kAcceptedPickleContents;
-/// Returns the item for the global with this name. @throws Error that names the global if it is not accepted
+/// Returns the stack item for the global with this name. @throws Error that names the global if it is not accepted
 StackItem find_global(const std::string& module, const std::string& name);
 /// Calls a function, or creates an object of one of Python's or PyTorch's classes. PickleReader handles the classes of
 /// LibTorch's archives.

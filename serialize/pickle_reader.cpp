@@ -145,9 +145,9 @@ class PickleReader {
     }
     push(StackItem{std::make_shared<const Arguments>(std::move(items))});
   }
-  /// Returns the container on top of the stack, in order to change it. Throws if `accepts` refuses its kind, or if it
-  /// is already an element of another container: only a pickle of a container that contains itself would change it
-  /// then.
+  /// Returns the container on top of the stack, to which the caller adds elements. Throws if `accepts` refuses the kind
+  /// of the container. Also throws if the container is already an element of another one: only a pickle of a container
+  /// that contains itself adds elements that late.
   ValueContainer& mutable_top(const char* kinds, bool (*accepts)(Kind)) {
     const IValue* const value = top().value();
     ValueContainer* const container = value ? ValueContainer::of(*value) : nullptr;

@@ -74,7 +74,7 @@ NamedTensors load_shards(const std::string& path, SafetensorsMetadata* metadata,
   file.read(0, json.data(), json.size());
   const std::map<std::string, std::string> file_of = parse_safetensors_index(json, path);
   const std::string folder = path.substr(0, path.rfind('/') + 1);
-  std::map<std::string, size_t> wanted;  // maps each file to the number of its tensors
+  std::map<std::string, size_t> wanted;  // number of tensors that the index lists for each file
   for (const auto& [name, shard] : file_of) ++wanted[shard];
   NamedTensors out;
   for (const auto& [shard, count] : wanted) {

@@ -101,8 +101,9 @@ void ShardSampler::load(InputArchive& archive) {
   Tensor saved;
   if (archive.try_read("num_replicas", saved, /*is_buffer=*/true))
     ranks = read_number(archive, "num_replicas", 1, size_t{1} << 20);
-  // The ranks take examples in turn from one common order, so all ranks together have taken its first index * ranks
-  // examples. The position can therefore continue with another number of ranks.
+  // The ranks take examples in turn from one order, which is equal on all ranks. After each rank has taken `index`
+  // examples, the first index * ranks examples of the order are used up. Another number of ranks can continue after
+  // them.
   size_t index = read_number(archive, "index", 0, ranks == num_replicas_ ? indices_.size() : size_);
   const bool at_end = ranks != num_replicas_ && index * ranks >= size_;
   TANDEM_CHECK(at_end || index * ranks % num_replicas_ == 0, "ShardSampler: ", ranks, " ranks have taken ", index,

@@ -15,11 +15,11 @@ Tensor AutocastCache::cached_cast(const Tensor& x, DType dtype) {
       return at->second.cast;
   }
   const Tensor made = x.to(dtype);
-  if (made.is_inference()) return made;  // backward could not save it later
+  if (made.is_inference()) return made;  // not cached, because autograd cannot save an inference tensor
   Entry entry{
       x, x.storage(), x._version(), x.storage_offset(), x.sizes(), x.strides(), ThreadContext::current().streams, made};
   const std::lock_guard lock(mutex_);
-  std::swap(entries_[x.impl()], entry);  // the entry before is destroyed after the lock is released
+  std::swap(entries_[x.impl()], entry);  // the replaced entry is destroyed after the lock is released
   return made;
 }
 void AutocastCache::clear() {

@@ -8,23 +8,24 @@
 
 namespace tandem::detail {
 
-/// Casts of float32 leaves that require a gradient. Threads that work for one thread share its cache.
+/// Casts of float32 leaves that require a gradient. Worker threads use the cache of the thread for which they work.
 class AutocastCache {
  public:
-  /// Returns the cast of x to dtype, and keeps a new one. A cast is used again only if x has the storage, layout and
-  /// version that it had then, and if the cast leads gradients to x when they are recorded now.
+  /// Returns x converted to dtype, from the cache if possible; otherwise converts x and caches the result. A cached
+  /// cast is reused only if x still has the same storage, layout and version. In grad mode, the cast must also have
+  /// been recorded by autograd.
   Tensor cached_cast(const Tensor& x, DType dtype);
   void clear();
 
  private:
   struct Entry {
     Tensor x;
-    // State of x when it was cast: an assignment of data exchanges x's storage.
+    // Storage, version and layout of x when it was cast. (set_data() replaces x's storage.)
     Storage storage;
     uint32_t version;
     int64_t offset;
     Shape sizes, strides;
-    cuda::Streams streams;  // current streams at the cast: another stream would have to wait for it
+    cuda::Streams streams;  // current streams when x was cast; on another stream the cast is not reused
     Tensor cast;
 
     bool matches(const Tensor& now, DType dtype) const;

@@ -340,7 +340,7 @@ void DeviceCachingAllocator::deallocate(Device device, void* data) noexcept {
 void DeviceCachingAllocator::begin_allocate_to_pool(uint64_t pool_id) {
   const std::lock_guard lock(mutex_);
   capturing_pools_.push_back(pool_id);
-  set_pool_released(pool_id, false);  // clears the mark: a capture may use the ID of an earlier, released pool again
+  set_pool_released(pool_id, false);  // a capture may use the ID of an earlier pool that was marked as released
 }
 void DeviceCachingAllocator::end_allocate_to_pool(uint64_t pool_id) noexcept {
   const std::lock_guard lock(mutex_);

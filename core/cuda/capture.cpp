@@ -120,7 +120,8 @@ const Stream& Capture::capture_stream_for(const Stream& current) {
 void Capture::begin_capture(const Stream& current) {
   const Device device = current.device();
   const gpu::UnsafeCallsGuard unsafe;
-  // Kernels may need the fault word. It is allocated before the capture, because the capture forbids the allocation.
+  // Kernels report invalid indices in the device's fault word. It is allocated before the capture, because a capture
+  // forbids the allocation.
   device_fault(device);
   const Stream& mine = current == default_stream(device) ? pool_->stream(device) : current;
   // Creates the pool's stream on this device, because the pool's streams show on which devices the pool has memory.

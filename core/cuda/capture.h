@@ -70,8 +70,8 @@ namespace detail {
 
 /// A capture under way. It begins with the first GPU work. If the current stream at that time is the device's default
 /// stream, a stream of the pool takes its place, else the current stream itself is captured. Streams of other devices
-/// join when they are first used. RankContexts refer to the capture, so that worker threads of the engine record into
-/// it too.
+/// join when they are first used. ThreadContexts refer to the capture, so that worker threads of the autograd engine
+/// record into it too.
 class Capture {
  public:
   /// `streams` are the current streams at the start of the capture. `before_allocation` is called before each

@@ -92,7 +92,7 @@ void Event::record(const Stream& stream) {
 void Event::wait(const Stream& stream) const {
   if (!impl_) return;
   std::unique_lock alone(captured_streams_mutex(), std::defer_lock);
-  if (current_capture()) alone.lock();  // exclusive, because waiting for the event may make the stream join the capture
+  if (current_capture()) alone.lock();  // locked exclusively, because the wait may make the stream join the capture
   gpu::wait_event(stream.handle(), impl_->event.handle());
 }
 void Event::synchronize() const {

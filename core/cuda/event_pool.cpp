@@ -10,7 +10,7 @@
 namespace tandem::cuda {
 namespace {
 
-/// Unused events without timing of one device.
+/// Unused events of one device. They do not measure time.
 struct EventPool {
   std::mutex mutex;
   std::vector<gpu::EventHandle> free_events;
@@ -25,8 +25,8 @@ gpu::EventHandle acquire_event(int device) {
   EventPool& mine = event_pool(device);
   const std::lock_guard lock(mine.mutex);
   if (mine.free_events.empty()) {
-    mine.free_events.reserve(mine.num_events +
-                             1);  // reserves room for all events, so that ~PooledEvent() needs no memory
+    // reserves room for all events, so that ~PooledEvent() needs no memory
+    mine.free_events.reserve(mine.num_events + 1);
     const gpu::EventHandle made = gpu::create_event(device);
     ++mine.num_events;
     return made;

@@ -9,7 +9,8 @@
 
 namespace tandem::cuda {
 
-/// Exclusive use of an event until this object goes out of scope; streams that already wait for the event still do.
+/// Takes an event from a pool for exclusive use, and gives it back when this object is destroyed. Streams that wait for
+/// the event at that time still do.
 class PooledEvent {
  public:
   explicit PooledEvent(int device, bool timing = false);

@@ -12,8 +12,8 @@
 namespace tandem::cuda {
 namespace {
 
-std::atomic<Fault*>
-    device_faults[kMaxDevices];  // fault word of each device: null until a kernel first needs it, never freed
+std::atomic<Fault*> device_faults[kMaxDevices];  // fault word of each device, to which kernels report errors: null
+                                                 // until a kernel first needs it, never freed
 
 struct HostFailure {
   std::atomic<bool> is_set{false};

@@ -229,7 +229,7 @@ void set_device(int device) {
 }
 void restore_device(int device) noexcept {
   // Switches to device 0 only if it is in use: a thread may be there because it has set no device (see
-  // leave_unused_device).
+  // switch_to_used_device).
   if (device != 0 || is_device_used(0)) report_error(cudaSetDevice(device), "restore_device");
 }
 void synchronize(int device) {

@@ -7,8 +7,8 @@
 
 namespace tandem::cuda {
 
-/// Returns a message with the request; the memory in use, lost to rounding, free, and waiting; and the device's free
-/// and total memory.
+/// Returns a message with these sizes: the request; the allocator's memory that is in use, lost to rounding, free, and
+/// waiting (freed, but still used by other streams); and the device's free and total memory.
 std::string out_of_memory_report(Device device, gpu::StreamHandle stream, size_t bytes, const BlockPool& blocks,
                                  const MemoryStats& stats);
 

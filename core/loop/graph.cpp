@@ -139,7 +139,7 @@ class Graph::RecordedCalls {
   }
 
   void replay() {
-    // The last launch may still read memory that the loops write.
+    // The GPU work of the previous replay may still read memory that this replay's CPU loops write.
     if (captured_work_ && !replay_loops_.empty()) captured_work_->synchronize();
     if (captured_work_) captured_work_->wait();
     for (const auto& update : updates_) update();
@@ -253,7 +253,8 @@ class Graph::RecordedCalls {
   Summary summary_;
 };
 
-/// Observer that records the kernels and loops of a ThreadContext and its copies, without executing them.
+/// Observer that records kernels and loops instead of executing them. Observes the threads that use a ThreadContext or
+/// a copy of it.
 class Graph::Recorder : public Observer {
  public:
   explicit Recorder(cuda::MempoolId_t pool)

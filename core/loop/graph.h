@@ -45,9 +45,9 @@ class Graph {
   void capture_begin(cuda::MempoolId_t pool = {});
   /// Ends the capture that capture_begin() started. @throws Error if no capture is under way
   void capture_end();
-  /// Runs the recorded step; GPU work is queued on the current streams. The versions of the tensors written are raised.
-  /// Only one replay may run at a time. @throws Error before a capture. A kernel's exception (an index out of range) is
-  /// rethrown, and the rest of the step is skipped
+  /// Runs the recorded step; GPU work is queued on the current streams. Raises the versions of the tensors that it
+  /// writes. Only one replay may run at a time. @throws Error before a capture. A kernel's exception (an index out of
+  /// range) is rethrown, and the rest of the step is skipped
   void replay();
   /// Drops the record and its memory.
   void reset();

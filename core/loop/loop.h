@@ -20,7 +20,8 @@ struct Operand {
   int64_t offset, bytes;
   int64_t strides[kMaxDims];
 };
-/// Sizes of the loop's dimensions after collapsing, innermost last. rank >= 1 for elementwise loops.
+/// Sizes of the loop's dimensions after collapsing, innermost last. `rank` is the number of dimensions, at least 1 for
+/// elementwise loops.
 struct Extents {
   int rank;
   int64_t size[kMaxDims];
@@ -58,8 +59,8 @@ struct Loop {
   LoopScalar scalars[kMaxScalars];
   LoopContext context;  // further data for the loop body; its pointers are null if the body needs none
   int64_t scratch;      // bytes of scratch memory for each part of the range while it runs: see loop_scratch()
-  // Number of indices, and number of indices in a chunk. The grain depends only on sizes, never on the number of
-  // threads.
+  // range: number of indices that the loop runs over. grain: number of indices in a chunk, which one thread runs. The
+  // grain depends only on sizes, never on the number of threads.
   int64_t range, grain;
   Operand operands[kMaxOperands];  // last member, so that the copy in a RecordedLoop can omit the unused operands
 };

@@ -18,8 +18,8 @@ constexpr int64_t kTileElements = 256;
 constexpr int64_t kPrefetchDistance = 2 * kTileElements;
 constexpr size_t kMaxFusedLoops = 32;  // maximum number of loops in a chain
 
-/// Memory range of an operand's elements. `storage` is null unless the storage's memory was released; such a storage
-/// overlaps no other.
+/// Memory range of an operand's elements. `storage` is set only if the storage has no memory at present; `begin` then
+/// counts from the start of the storage. Ranges with different `storage` do not overlap.
 struct MemoryRange {
   const StorageImpl* storage;
   int64_t begin, stride, bytes;

@@ -33,7 +33,7 @@ bool cpu_supports(CpuIsa isa);
 CpuIsa cpu_isa();
 /// Whether the processor has bfloat16 multiplications (AVX-512 BF16), and cpu_isa() is v4.
 bool cpu_supports_bfloat16();
-/// Index of cpu_isa() in compiled_isas(), and so in the rows of kernels/cpu/isa.h.
+/// Index of cpu_isa() in compiled_isas(). Tables of loops (kernels/cpu/isa.h) have the same indices.
 int cpu_isa_level();
 /// Name of the instruction set in use, for example "x86-64-v3".
 std::string cpu_isa_name();

@@ -39,7 +39,8 @@ namespace tandem {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr size_t kNumJobSlots = 64;  // maximum number of jobs with helpers at the same time; other callers work alone
+// maximum number of jobs with helper threads at the same time; the callers of further jobs work alone
+constexpr size_t kNumJobSlots = 64;
 constexpr size_t kCacheLinePairBytes = 128;  // two cache lines, because processors prefetch them in pairs
 constexpr int kMaxParts = kCacheLinePairBytes / sizeof(int64_t);
 
@@ -58,7 +59,7 @@ class alignas(kCacheLinePairBytes) JobSlot {
     for (int part = 0; part < parts_; ++part) next_[part].store(first_chunk_of(part), std::memory_order_relaxed);
     seats_.store(helpers * kFreeSeat, std::memory_order_release);
   }
-  /// Number of free seats for helpers; 0 once the seats are closed.
+  /// Number of helper threads that may still join this job; 0 once the job is closed.
   int num_free_seats() const { return static_cast<int>(seats_.load(std::memory_order_relaxed) / kFreeSeat); }
   bool try_take_seat() {
     uint32_t seats = seats_.load(std::memory_order_relaxed);
@@ -84,8 +85,8 @@ class alignas(kCacheLinePairBytes) JobSlot {
     }
     return false;
   }
-  /// Called by the caller at the end: waits for the helpers, frees the slot, and returns the exception of a chunk, or
-  /// null.
+  /// Called by the job's caller when no chunk is left: waits for the helpers, frees the slot, and returns the exception
+  /// that a chunk threw, or null.
   std::exception_ptr close() {
     uint32_t seats = seats_.fetch_and(kFreeSeat - 1, std::memory_order_acquire) & (kFreeSeat - 1);
     for (detail::Spinner spinner; seats != 0; seats = seats_.load(std::memory_order_acquire))
@@ -96,7 +97,7 @@ class alignas(kCacheLinePairBytes) JobSlot {
   }
 
  private:
-  // seats_ = number of taken seats * kTaken + number of free seats * kFree
+  // seats_ = number of taken seats * kTakenSeat + number of free seats * kFreeSeat
   static constexpr uint32_t kTakenSeat = 1, kFreeSeat = 1 << 16;
 
   int64_t first_chunk_of(int part) const { return chunks_ / parts_ * part + std::min<int64_t>(chunks_ % parts_, part); }
@@ -119,7 +120,7 @@ class alignas(kCacheLinePairBytes) JobSlot {
   std::atomic<int64_t> failed_chunk_;
   std::exception_ptr error_;
   int parts_;
-  // index of the next chunk that is not taken, for each part of the range
+  // for each part of the range: index of its first chunk that no thread has taken
   alignas(kCacheLinePairBytes) std::atomic<int64_t> next_[kMaxParts];
 };
 
@@ -151,7 +152,7 @@ class ThreadPool {
     const int called = wake_workers(helpers - num_awake_workers());
     in_parallel_region = true;
     int part = 0;
-    // Workers that were awake may be busy with other jobs. If seats are free, wakes more workers.
+    // Workers that were awake may be busy with other jobs. If the job still lacks helpers, wakes more workers.
     if (slot->run_chunk(part)) {
       if (const int missing = slot->num_free_seats() - called; missing > 0) wake_workers(missing);
     }
@@ -224,8 +225,8 @@ class ThreadPool {
     return nullptr;
   }
   int num_awake_workers() const { return num_threads() - 1 - num_sleeping_workers_.load(std::memory_order_relaxed); }
-  /// Increments the epoch, so that workers that are awake look for the job, and wakes up to `wanted` sleeping workers.
-  /// Returns the number woken.
+  /// Increments epoch_, which makes workers that are awake look for the job, and wakes up to `wanted` sleeping workers.
+  /// Returns the number of workers that it woke.
   int wake_workers(int wanted) {
     epoch_.fetch_add(1);
     const int woken = std::min(wanted, num_sleeping_workers_.load());
@@ -237,8 +238,8 @@ class ThreadPool {
     }
     return woken;
   }
-  /// Takes a free seat and returns its slot, or null. Each worker starts its search at a different slot, so that
-  /// workers spread over the slots.
+  /// Joins a job that lacks helpers, and returns the slot of the job; null if there is none. Each worker starts its
+  /// search at a different slot, so that workers spread over the slots.
   JobSlot* find_open_slot(size_t first) {
     const size_t used = num_used_slots_.load(std::memory_order_relaxed);
     for (size_t i = 0; i < used; ++i)
@@ -268,7 +269,7 @@ class ThreadPool {
   }
 
   std::array<JobSlot, kNumJobSlots> slots_;
-  std::atomic<size_t> num_used_slots_{0};  // number of slots that were used so far; slots are never freed
+  std::atomic<size_t> num_used_slots_{0};  // number of slots that were used so far
   alignas(kCacheLinePairBytes) std::atomic<uint32_t> epoch_{0};
   alignas(kCacheLinePairBytes) std::atomic<int> num_sleeping_workers_{0};
   std::atomic<int> num_threads_{1};

@@ -42,7 +42,7 @@ class Observer {
   virtual void on_unrecordable(const std::string& op, const char* why) { pass_to_outer(op, why); }
   /// Whether this observer, or an outer one, records for a Graph.
   virtual bool is_recording() const { return outer_ && outer_->is_recording(); }
-  /// The observer that this one was attached in front of, or null.
+  /// The observer that was current when this one was attached, or null.
   const std::shared_ptr<Observer>& outer() const { return outer_; }
 
  protected:
@@ -55,16 +55,17 @@ class Observer {
  private:
   friend void attach_observer(std::shared_ptr<Observer> observer);
   std::atomic<bool> attached_{false};
-  std::shared_ptr<Observer> outer_;  // the observer behind this one; set once, before any thread sees this observer
+  std::shared_ptr<Observer> outer_;  // the next outer observer; set once, before any thread uses this one
 };
 
-/// Attaches an observer to this thread's context, in front of the current one. @throws Error if it was attached before
+/// Attaches an observer to this thread's ThreadContext. It can pass calls on to the observer that is current now.
+/// @throws Error if it was attached before
 void attach_observer(std::shared_ptr<Observer> observer);
 
 }  // namespace detail
 
-/// Attaches an observer until the guard goes out of scope. Guards nest. Contexts that were copied while it was attached
-/// keep it.
+/// Attaches an observer until the guard goes out of scope. Guards nest. Copies of this ThreadContext that were made
+/// while it was attached keep it.
 class ObserverGuard {
  public:
   explicit ObserverGuard(std::shared_ptr<Observer> observer) { attach_observer(std::move(observer)); }

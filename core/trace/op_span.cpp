@@ -8,7 +8,8 @@ namespace tandem::detail {
 struct OpSpan::OpenSpan {
   std::shared_ptr<Tracer> tracer;
   TraceEvent event{.kind = TraceEvent::Kind::op, .name = {}};
-  ModuleFrame frame;  // for a node of backward: modules that its backward calls, and nodes that it records, belong here
+  ModuleFrame frame;  // for a node of backward: frame of the module whose forward recorded the node; current while the
+                      // node runs
 };
 
 void OpSpan::begin(std::string name, const std::string* module) {

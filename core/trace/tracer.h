@@ -19,8 +19,8 @@ double trace_clock_seconds();
 /// CPU time of this thread, in seconds.
 double thread_cpu_seconds();
 
-/// Observer that times each call and collects events. Copies of a context may keep it after the end of the trace; then
-/// it only passes calls on.
+/// Observer that times each call and collects events. Copies of a ThreadContext may keep it after the end of the trace.
+/// It then only passes calls on.
 class Tracer final : public Observer {
  public:
   /// @param enclosing  enclosing trace, which gets the same events; null if there is none

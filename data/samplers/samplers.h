@@ -113,10 +113,10 @@ class StreamSampler : public Sampler<BatchSize> {
 
 namespace detail {
 /// Write and read a number that is a part of a sampler's or loader's saved position. @throws Error if the number that
-/// was read is not in [least, most]
+/// was read is not in [min_value, max_value]
 void write_number(serialize::OutputArchive& archive, const char* key, size_t value);
 size_t read_number(const serialize::InputArchive& archive, const char* key, size_t min_value, size_t max_value);
-/// Checks the number of replicas in a saved position.
+/// Checks the number of replicas with which a position was saved.
 /// @throws Error if it is not num_replicas
 void check_same_replicas(const serialize::InputArchive& archive, const char* sampler, size_t num_replicas);
 /// Returns up to batch_size elements of `indices`, starting at position `index` and ending before `end`, and advances

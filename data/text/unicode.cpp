@@ -74,7 +74,7 @@ std::u32string normalize_nfd(const std::u32string& text) {
   std::u32string out;
   out.reserve(text.size());
   for (const char32_t c : text) {
-    utf8proc_int32_t parts[32];  // a character decomposes into at most 4 characters
+    utf8proc_int32_t parts[32];  // more than enough: a character decomposes into at most 4
     const utf8proc_ssize_t count =
         utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts, 32, UTF8PROC_DECOMPOSE, nullptr);
     for (utf8proc_ssize_t i = 0; i < count; ++i) out.push_back(static_cast<char32_t>(parts[i]));

@@ -62,7 +62,8 @@ class CUDAEvent {
   void recordOnce(const CUDAStream& stream) {
     if (!isCreated()) record(stream);
   }
-  /// Makes work that is put on `stream` from now on wait for the work before the recorded event.
+  /// Makes work that is put on `stream` from now on wait for the work that was queued before record() on the recorded
+  /// stream.
   void block(const CUDAStream& stream) const { event_.wait(stream); }
   void synchronize() const { event_.synchronize(); }
   bool query() const { return event_.query(); }
