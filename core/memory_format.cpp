@@ -16,8 +16,8 @@ std::ostream& operator<<(std::ostream& out, MemoryFormat format) {
 namespace detail::core {
 namespace {
 
-constexpr size_t kChannelsLastDimOrder[] = {1, 3, 2,
-                                            0};  // dimensions of a channels-last tensor, innermost first: C, W, H, N
+// dimensions of a channels-last tensor, innermost first: C, W, H, N
+constexpr size_t kChannelsLastDimOrder[] = {1, 3, 2, 0};
 
 /// Orders the dimensions, innermost first, by the strides of the inputs. Strides of 0 are ignored. Of two dimensions
 /// with equal strides, the dimension of smaller size comes first.

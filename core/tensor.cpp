@@ -327,7 +327,8 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::functi
   TANDEM_CHECK(sizes.size() == strides.size(), "from_blob: sizes are ", sizes, " and strides ", strides,
                "; they must have the same length");
   compute_nbytes("from_blob", sizes, options.dtype());
-  int64_t span = numel_of(sizes) == 0 ? 0 : 1;  // number of elements from the first to the last, gaps included
+  // number of elements of memory from the tensor's first to its last element, gaps included
+  int64_t span = numel_of(sizes) == 0 ? 0 : 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
     TANDEM_CHECK(strides[d] >= 0,
                  "from_blob: Negative strides are not supported at the moment, got strides: ", strides);

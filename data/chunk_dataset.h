@@ -143,8 +143,8 @@ class ChunkDataset final : public StatefulDataset<ChunkDataset<ChunkReader, Chun
           ++num_chunk_requests_;
         }
         if (!chunks || chunks->empty()) break;
-        const data::detail::BatchRandomGuard guard(
-            random_streams);  // random streams for reading and shuffling these chunks
+        // draws the random numbers for reading and shuffling these chunks from their own random stream
+        const data::detail::BatchRandomGuard guard(random_streams);
         what = "chunk";
         for (const size_t i : *chunks) what.append(" ").append(std::to_string(i));
         UnwrappedBatchType examples = chunk_reader_.read_chunk(chunks->front());

@@ -87,8 +87,8 @@ template <class Dataset, class Batch, class BatchRequest> class DataLoaderBase {
   const FullDataLoaderOptions& options() const noexcept { return options_; }
 
  protected:
-  using Staged = std::optional<detail::StagedBatch<Batch>>;  // a batch that a worker has made; nullopt if a stateful
-                                                             // dataset's epoch is over
+  /// A batch that a worker has made; nullopt if a stateful dataset's epoch is over.
+  using Staged = std::optional<detail::StagedBatch<Batch>>;
   /// A request and the random streams of its examples; see Note [Random numbers of examples].
   struct Job {
     BatchRequest request;

@@ -18,7 +18,7 @@ namespace {
 // Index of the random stream from which seeds are drawn. Models never draw from this stream: their stream indices are
 // ranks.
 constexpr uint64_t kSeedStream = uint64_t{1} << 63;
-constexpr int kRankShift = 40;     // a stream's index is rank << 40 | epoch
+constexpr int kRankShift = 40;     // index of a random stream: rank << 40 | epoch
 constexpr int kExampleShift = 32;  // example i draws the Philox blocks from i << 32 on
 constexpr uint64_t kSeedMask = (uint64_t{1} << 63) - 1;
 

@@ -113,7 +113,7 @@ template <class Request, class Batch> class Prefetcher {
   std::mutex mutex_;
   ConditionVariable job_available_, result_available_;
   std::map<size_t, Request> pending_requests_;  // requests by their number
-  std::map<size_t, Result> results_;            // results by the number of the request
+  std::map<size_t, Result> results_;            // finished results by the index of their request
   size_t next_request_index_ = 0, next_result_index_ = 0, num_popped_ = 0, first_valid_request_ = 0;
   size_t num_busy_workers_ = 0;  // number of workers that are making a batch
   bool stopping_ = false;

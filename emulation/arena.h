@@ -44,8 +44,8 @@ class Arena {
   const int device_;
   const size_t capacity_;
   char* base_;
-  std::map<size_t, size_t>
-      free_ranges_;  // maps the offset of each free range to its size; adjacent free ranges are merged
+  // maps the offset of each free range to its size; adjacent free ranges are merged
+  std::map<size_t, size_t> free_ranges_;
   std::map<size_t, size_t> live_allocations_;  // maps the offset of each live allocation's data to the requested size
   size_t cursor_ = 0;                          // end of the latest allocation, where the next search starts
   size_t high_water_mark_ = 0;                 // maximum end offset of all allocations so far

@@ -35,8 +35,8 @@ class ThreadFences {
 
  private:
   bool has_fenced_block_ = false, has_fenced_device_ = false;
-  std::vector<const void*>
-      read_addresses_;  // addresses in the `SyncPointMap` that were read since the last device fence
+  // addresses of atomic variables that the thread has read since its last device-wide fence
+  std::vector<const void*> read_addresses_;
 };
 
 }  // namespace tandem::emulation

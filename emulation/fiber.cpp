@@ -83,7 +83,7 @@ void Fiber::finish_switch() {
 void Fiber::switch_to_host([[maybe_unused]] bool for_good) {
 #if defined(TANDEM_EMULATION_ASAN)
   __sanitizer_start_switch_fiber(for_good ? nullptr : &fiber_fake_stack_, host_stack_bottom_, host_stack_bytes_);
-  if (for_good) fiber_fake_stack_ = nullptr;  // the call above has freed the fake stack of this fiber
+  if (for_good) fiber_fake_stack_ = nullptr;  // the call above has freed AddressSanitizer's fake stack of this fiber
 #endif
   TsanIdentity::switch_to(host_identity_);
   switch_out();

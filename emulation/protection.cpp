@@ -132,8 +132,8 @@ void handle_segfault(int signal, siginfo_t* info, void* context) {
   } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
     previous_action.sa_handler(signal);
   } else {
-    sigaction(signal, &default_action,
-              nullptr);  // on return, the access is repeated, and the default action ends the program
+    // When the handler returns, the faulting access is repeated, and the default action ends the program.
+    sigaction(signal, &default_action, nullptr);
   }
 }
 

@@ -12,9 +12,9 @@ namespace detail::gpu {
 struct EventTag {
   int device;
   bool enable_timing;
-  // event of the last record_event call; null if none, or if captured
+  // event that the last record_event call recorded; null if there was no call, or if it was captured
   std::shared_ptr<emulation::SyncEvent> recorded_event;
-  std::shared_ptr<emulation::Capture> capture = {};  // capture of the last record_event; null if it was not captured
+  std::shared_ptr<emulation::Capture> capture = {};  // capture that captured the last record_event; may be null
   std::vector<size_t> nodes = {};                    // nodes of the capture on which the recorded event depends
 };
 
@@ -181,7 +181,8 @@ void release(int device, void* memory) noexcept {
 void discard(void* memory, size_t bytes, StreamHandle handle) noexcept try {
   Lock lock(state().mutex);
   const auto stream = state().streams.find_stream(handle, "discard");
-  if (stream->queue.empty() && !stream->capture) {  // the stream is idle and must stay idle: discard the memory at once
+  // If the stream is idle, the memory is discarded at once: a queued item would make the stream busy.
+  if (stream->queue.empty() && !stream->capture) {
     const DeviceAccess access(device_bit(stream->device), "discard");
     std::memset(memory, kFillByte, bytes);
     return;

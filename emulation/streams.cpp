@@ -206,7 +206,7 @@ void Streams::finish_item(gpu::StreamTag& stream, const std::string& problem) {
   if (!problem.empty()) {
     const std::string where = " on cuda:" + std::to_string(stream.device) + ": ";
     std::vector<int> devices{stream.device};
-    if (item.arrival)  // if a barrier's work fails, work of all devices that reached the barrier has failed
+    if (item.arrival)  // if a barrier's work fails, all devices whose streams take part in the barrier have failed
       for (const StreamPosition& other : item.arrival->arrivals) devices.push_back(other.stream->device);
     for (const int device : devices) {
       std::string& error = device_errors[static_cast<size_t>(device)];

@@ -36,7 +36,7 @@ struct SyncEvent {
   int pending_arrivals = 1;              // number of streams that still have to arrive
   bool is_reached = false;               // whether it has completed
   std::function<void()> work;            // work of a barrier, which the last stream to arrive runs; may be empty
-  std::vector<StreamPosition> arrivals;  // positions of its streams at which it is queued
+  std::vector<StreamPosition> arrivals;  // for each stream that has queued it: position at which the stream arrives
   std::chrono::steady_clock::time_point time;
 };
 
@@ -109,8 +109,8 @@ class Streams {
   bool random_bool(double probability) { return std::bernoulli_distribution(probability)(random_); }
 
   std::mutex& mutex_;
-  std::condition_variable
-      items_changed_;  // notified when an item is finished or queued, and when a barrier is cancelled
+  // notified when an item is finished or queued, and when a barrier is cancelled
+  std::condition_variable items_changed_;
   std::condition_variable host_queue_changed_;
   std::vector<std::shared_ptr<gpu::StreamTag>> streams_;
   // Queue of the thread that runs host functions: streams whose next item is a host function

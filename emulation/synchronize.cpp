@@ -66,7 +66,7 @@ Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, ui
                                     SourceLocation location) {
   Thread& me = *running_thread_;
   const unsigned lane = me.thread_number % kWarpSize;
-  const bool orders = source < 0 && !all;  // only __syncwarp orders memory accesses
+  const bool orders = source < 0 && !all;  // only __syncwarp orders memory accesses; it asks for no values of lanes
   unsigned turn = 0;
   {
     const TsanIgnoreGuard ignore_guard;

@@ -10,7 +10,7 @@
 
 namespace tandem::emulation {
 
-static std::atomic<int> order_override{-1};  // order that a test has set; -1 if none has
+static std::atomic<int> order_override{-1};  // order passed to the last set_thread_order(); -1 before the first call
 static std::atomic<uint64_t> seed_override{0};
 
 void set_thread_order(ThreadOrder order, uint64_t seed) {

@@ -11,7 +11,7 @@ namespace tandem::detail {
 /// A storage that a pickle refers to. Tensors with the same key share it.
 struct PickledStorage {
   std::string key;
-  std::optional<DType> dtype;  // nullopt for untyped storages
+  std::optional<DType> dtype;  // element type; nullopt for untyped storages
   int64_t numel = 0;           // size in elements of dtype, or in bytes if dtype is nullopt
 };
 /// Provides the elements of tensors.

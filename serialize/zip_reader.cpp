@@ -72,7 +72,7 @@ ZipReader::ZipReader(const ByteSource& source) : source_(source) {
                ": this zip file is one part of a multi-part archive; accepted: a single file");
   uint64_t count = read_unsigned(&tail[end + 10], 2), bytes = read_unsigned(&tail[end + 12], 4),
            at = read_unsigned(&tail[end + 16], 4);
-  uint64_t stop = size - tail_size + end;  // position of the end record; the directory must end before it
+  uint64_t stop = size - tail_size + end;  // position of the zip file's end record; the directory must end before it
   if (end >= kZip64LocatorBytes && read_unsigned(&tail[end - kZip64LocatorBytes], 4) == kZip64LocatorSignature) {
     const uint64_t record = read_unsigned(&tail[end - kZip64LocatorBytes + 8], 8);
     TANDEM_CHECK(record <= stop - kZip64LocatorBytes && stop - kZip64LocatorBytes - record >= kZip64EndRecordBytes,

@@ -23,7 +23,8 @@ Tensor AutocastCache::cached_cast(const Tensor& x, DType dtype) {
   return made;
 }
 void AutocastCache::clear() {
-  std::unordered_map<const TensorImpl*, Entry> old;  // destroyed after the lock is released
+  // declared before the lock, so that the old entries are destroyed after its release
+  std::unordered_map<const TensorImpl*, Entry> old;
   const std::lock_guard lock(mutex_);
   old.swap(entries_);
 }

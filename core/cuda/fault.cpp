@@ -12,8 +12,8 @@
 namespace tandem::cuda {
 namespace {
 
-std::atomic<Fault*> device_faults[kMaxDevices];  // fault word of each device, to which kernels report errors: null
-                                                 // until a kernel first needs it, never freed
+/// Fault word of each device, to which kernels report errors: null until a kernel first needs it, never freed.
+std::atomic<Fault*> device_faults[kMaxDevices];
 
 struct HostFailure {
   std::atomic<bool> is_set{false};
@@ -68,7 +68,7 @@ void check_faults(Device device) {
   const std::atomic_ref state(word->state);
   if (state.load(std::memory_order_acquire) != 2) return;
   const Fault found = *word;
-  int complete = 2;  // if two threads get here at once, only one of them throws
+  int complete = 2;  // only one thread resets the state from `complete` to 0 and throws the error
   if (!state.compare_exchange_strong(complete, 0, std::memory_order_acq_rel)) return;
   tandem::detail::throw_error<IndexError>(__FILE__, __LINE__, found.op, ": index ", found.position, " is ", found.index,
                                           "; accepted: 0 to ", found.limit - 1);

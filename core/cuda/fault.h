@@ -13,8 +13,8 @@ namespace tandem::cuda {
 struct Fault {
   int state;  // 0: no fault; 1: a kernel is writing the fault; 2: complete
   const char* op;
-  int64_t position, index,
-      limit;  // element number `position` of the index tensor is `index`, which is not in [0, limit)
+  // element number `position` of the index tensor is `index`, which is not in [0, limit)
+  int64_t position, index, limit;
 };
 
 /// The device's fault word, to be passed to kernels. Never freed.

@@ -95,7 +95,7 @@ class CachingHostAllocator {
         first = std::exchange(block->next, std::exchange(unused, block));
       }
     lock.unlock();        // because the driver may wait: see Note [No lock while the driver may wait]
-    if (!unused) return;  // nothing to free; without a GPU there is no driver to call
+    if (!unused) return;  // nothing to free; without a GPU, the calls below would fail
     const gpu::DeviceGuard current(gpu_of_rank());
     while (unused) {
       const std::unique_ptr<Block> block(std::exchange(unused, unused->next));

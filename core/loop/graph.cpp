@@ -23,8 +23,8 @@ struct StorageUse {
   Storage storage;
   int64_t bytes;
   size_t first_use_order;  // position of the storage in the order of first use
-  int first_group,
-      last_group;     // indices of the first and the last group that use the storage; last is -1 if no group uses it
+  // indices of the first and the last group that use the storage; last_group is -1 if no group uses it
+  int first_group, last_group;
   bool has_contents;  // whether the storage has contents that the recorded loops do not produce
   bool is_written;
   std::vector<char> initial_contents;  // contents of the storage that each replay restores before it starts
@@ -331,7 +331,7 @@ OwnedPtr<Graph::RecordedCalls> Graph::stop_capture(bool keep) {
     std::unique_ptr<cuda::CapturedWork> work = recorder->capture()->end_capture();
     if (!keep) return {};
     record->prepare_replay(std::move(work), optimize_);
-  } catch (const std::exception&) {  // for example because the runtime has invalidated the capture
+  } catch (const std::exception&) {  // end_capture() throws, for example, if the runtime has invalidated the capture
     if (keep) throw;
     return {};
   }

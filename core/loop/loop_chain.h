@@ -44,8 +44,8 @@ class LoopChain {
   // Offsets in scratch memory: first of the copies of the loops, then of the tiles of the temporaries.
   std::vector<int64_t> scratch_offsets_;
   size_t num_temporaries_ = 0;
-  std::vector<const Operand*>
-      prefetched_operands_;  // operands to prefetch: one for each storage that is not a temporary
+  // operands to prefetch: one for each storage that is not a temporary
+  std::vector<const Operand*> prefetched_operands_;
   Loop chain_loop_{};
 };
 

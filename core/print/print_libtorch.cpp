@@ -26,7 +26,7 @@ std::string format_shortest(double x) {
 struct NumberFormat {
   int width = 0;
   double scale = 1;
-  std::ios_base::fmtflags float_flags = {};  // if no flag is set, numbers have the shortest form
+  std::ios_base::fmtflags float_flags = {};  // fixed or scientific notation; 0 means the stream's default notation
 
   explicit NumberFormat(std::span<const double> numbers) {
     bool whole = true;

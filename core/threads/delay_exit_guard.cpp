@@ -43,8 +43,8 @@ ThreadRegistry& thread_registry() {
 
 /// State of a thread that has called a library.
 struct ThreadState {
-  std::atomic<ExitStage> current_end_stage{
-      ExitStage::none};  // argument of the current DelayExitGuard; ExitStage::none outside of calls
+  // argument of this thread's current DelayExitGuard; ExitStage::none if the thread is inside no library
+  std::atomic<ExitStage> current_end_stage{ExitStage::none};
 
   ThreadState() {
     const std::lock_guard lock(thread_registry().mutex);

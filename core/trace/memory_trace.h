@@ -13,7 +13,7 @@ struct MemoryEvent {
   double time;  // time of std::chrono::steady_clock, in seconds
   Device device;
   const void* data;   // start of the block
-  int64_t bytes;      // size of the block as requested; negative if it was freed
+  int64_t bytes;      // requested size of the block; minus that size if the block was freed
   const char* phase;  // name of the thread's current phase (tracer.h); null without a trace
 };
 

@@ -55,7 +55,8 @@ class Observer {
  private:
   friend void attach_observer(std::shared_ptr<Observer> observer);
   std::atomic<bool> attached_{false};
-  std::shared_ptr<Observer> outer_;  // the next outer observer; set once, before any thread uses this one
+  // the observer to which this one passes calls on; set once, before any thread uses this one
+  std::shared_ptr<Observer> outer_;
 };
 
 /// Attaches an observer to this thread's ThreadContext. It can pass calls on to the observer that is current now.

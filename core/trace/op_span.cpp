@@ -8,8 +8,8 @@ namespace tandem::detail {
 struct OpSpan::OpenSpan {
   std::shared_ptr<Tracer> tracer;
   TraceEvent event{.kind = TraceEvent::Kind::op, .name = {}};
-  ModuleFrame frame;  // for a node of backward: frame of the module whose forward recorded the node; current while the
-                      // node runs
+  // for a node of backward: frame of the module whose forward recorded the node; current while the node runs
+  ModuleFrame frame;
 };
 
 void OpSpan::begin(std::string name, const std::string* module) {

@@ -75,7 +75,7 @@ class CUDAEvent {
  private:
   static constexpr unsigned int kDisableTiming = 2;
   Event event_;
-  std::optional<Device> device_;  // device of the stream at the last record()
+  std::optional<Device> device_;  // device of the stream that the last record() was called for
 };
 
 /// Seeds the default generator of the first GPU. The CPU's generator keeps its state. Does nothing if there is no GPU.
