@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-/// Functions of LibTorch's namespace at::autocast. The state belongs to the thread. Threads that the library starts for
-/// this thread have a copy. AutocastGuard sets and restores it.
+/// Functions of LibTorch's namespace at::autocast. The state of autocast belongs to the thread. Worker threads that the
+/// library starts for this thread have a copy of it. AutocastGuard sets and restores it.
 namespace autocast {
 
 /// Whether operations on tensors of this device type cast their operands. False in a backward, whose operations compute

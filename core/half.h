@@ -1,6 +1,6 @@
 // The 16-bit floating types as plain bits, and their conversions to and from float. GPUs convert in hardware, with the
-// same rounding. No std and only always-inline functions, because the loops, which are compiled once per instruction
-// set, include this file.
+// same rounding. Uses no standard C++ library and only always-inline functions, because the loops of CPU kernels, which
+// are compiled once per instruction set, include this file.
 #pragma once
 #include <stdint.h>
 

@@ -209,7 +209,7 @@ Tensor as_strided(const Tensor& x, IntArrayRef sizes, IntArrayRef strides, int64
 }
 
 // Adjacent dimensions of x that are contiguous together form a run, which can be divided into other dimensions. If a
-// new dimension would contain parts of two runs, there is no such view.
+// new dimension would contain parts of two runs, no view has these sizes.
 Tensor try_view(const Tensor& x, IntArrayRef sizes) {
   if (x.numel() == 0 || x.is_contiguous()) return make_row_major_view(x, sizes);
   Shape strides(sizes.size(), 1);

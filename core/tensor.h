@@ -91,8 +91,8 @@ class Tensor : public TensorBase {
   /// case.
   Tensor& set_requires_grad(bool wanted) { return is_leaf() ? requires_grad_(wanted) : *this; }
   const Tensor& set_requires_grad(bool wanted) const { return is_leaf() ? requires_grad_(wanted) : *this; }
-  /// Whether no recorded operation made this tensor. backward() stores gradients in leaves, and in other tensors only
-  /// after retain_grad().
+  /// Whether this tensor is a leaf: not the result of an operation that autograd recorded. backward() stores gradients
+  /// in leaves, and in other tensors only after retain_grad().
   bool is_leaf() const;
   /// The gradient accumulated by backward(); undefined before the first backward.
   const Tensor& grad() const;

@@ -46,8 +46,8 @@ bool is_memory_protected();
 class StreamBarrier {
  public:
   /// @param streams  number of streams that have to join
-  /// @param work     function that runs once, with access to the memory of all devices; if it throws, work of all the
-  ///     streams' devices has failed
+  /// @param work     function that runs once, with access to the memory of all devices; if it throws, the devices
+  ///     of all these streams have failed
   StreamBarrier(const std::string& name, int streams, std::function<void()> work);
   /// Queues the barrier on a stream. The barrier's work may run before this returns, so it must not need a lock that
   /// the caller holds.

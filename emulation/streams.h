@@ -96,8 +96,8 @@ class Streams {
   /// has failed.
   bool is_front_runnable(const gpu::StreamTag& stream) const;
   bool is_ready(const gpu::StreamTag& stream) const;
-  /// Returns false if `sync_event` is a barrier and one of its devices has failed. The other streams of the barrier
-  /// then wait until it is cancelled.
+  /// Returns false if `sync_event` is a barrier of streams and the device of one of them has failed. The other streams
+  /// then wait until the barrier is cancelled.
   bool can_complete(const SyncEvent& sync_event) const;
   gpu::StreamTag* find_blocking_stream(const std::vector<StreamPosition>& goal) const;
   gpu::StreamTag* random_ready_stream();

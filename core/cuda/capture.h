@@ -106,8 +106,9 @@ class Capture {
 
 }  // namespace detail
 
-/// While this guard lives, GPU work and allocations of this thread bypass a capture under way. Use it for memory that
-/// run_update() writes before each replay, because memory of the pool is also used by work earlier in the step.
+/// While this guard lives, GPU work and allocations of this thread bypass a capture under way. Use it to allocate
+/// memory that run_update() writes before each replay: earlier work of the step may use the memory of the capture's
+/// pool for other data.
 class UncapturedGuard {
  public:
   UncapturedGuard();

@@ -21,8 +21,8 @@ static void check_cuda_device(Device device, const char* op) {
   check_device_exists(device);
 }
 
-/// Unused streams of one device and priority. The one unused for longest is reused first, because its earlier work is
-/// most likely done.
+/// Unused streams of one device and priority. The stream that has been unused for longest is reused first, because its
+/// earlier work is most likely done.
 class StreamPool {
  public:
   static StreamPool& of(Device device, bool high_priority) {

@@ -9,8 +9,8 @@
 
 namespace tandem::cuda {
 
-/// Takes an event from a pool for exclusive use, and gives it back when this object is destroyed. Streams that wait for
-/// the event at that time still do.
+/// Takes an event from a pool for exclusive use, and gives it back when this object is destroyed. Streams that already
+/// wait for the event continue to wait for the recorded work.
 class PooledEvent {
  public:
   explicit PooledEvent(int device, bool timing = false);

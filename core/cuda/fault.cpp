@@ -34,8 +34,8 @@ Fault* device_fault(Device device) {
   std::atomic<Fault*>& word = device_fault_slot(device);
   Fault* known = word.load(std::memory_order_acquire);
   if (known) return known;
-  // No lock is held here, because the driver may wait: see page_locked.cpp. If two threads allocate a word at once, one
-  // of them frees its word again.
+  // No lock is held here, because the driver may wait: see page_locked.cpp. If two threads allocate a fault word at
+  // once, one of them frees its word again.
   const gpu::DeviceGuard guard(device.index());
   void* const memory = gpu::allocate_host(sizeof(Fault));
   TANDEM_CHECK_AS(OutOfMemoryError, memory, "fault_word: cannot allocate ", sizeof(Fault),

@@ -389,7 +389,7 @@ void destroy_graph(GraphHandle graph) noexcept {
 }
 bool allow_unsafe_calls(bool allowed) noexcept {
   // Captures use the thread-local mode. A thread starts in global mode, which also forbids functions that are unsafe
-  // for captures in global mode on any thread; Tandem has no such captures.
+  // for captures in global mode on any thread; Tandem has no captures in global mode.
   cudaStreamCaptureMode mode = allowed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeGlobal;
   report_error(cudaThreadExchangeStreamCaptureMode(&mode), "allow_unsafe_calls");
   return mode == cudaStreamCaptureModeRelaxed;

@@ -1,6 +1,6 @@
 // Loop: a prepared call of a CPU kernel over a range, which can be run, split over threads, recorded and traced. Plain
-// data without std or member functions, because the loops, which are compiled once per instruction set, include this
-// file.
+// data without types of the standard library and without member functions, because the loops, which are compiled once
+// per instruction set, include this file.
 #pragma once
 #include <stdint.h>
 

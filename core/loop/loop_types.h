@@ -1,5 +1,5 @@
-// Types that the loops share with the public headers: element types, and the buffer of an operand. No std, because the
-// loops, which are compiled once per instruction set, include this file.
+// Types that the loops share with the public headers: element types, and the buffer of an operand. Uses no standard C++
+// library, because the loops, which are compiled once per instruction set, include this file.
 #pragma once
 #include <stdint.h>
 

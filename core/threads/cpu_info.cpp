@@ -129,8 +129,9 @@ std::span<const CpuIsa> compiled_isas() { return kCompiledIsas; }
 
 bool cpu_supports(CpuIsa isa) {
 #if defined(__x86_64__)
-  // Tests each CPU feature of the level, because clang 14's builtin knows neither "x86-64-v3" nor the three features
-  // that are read from cpuid here. The builtin also checks that the operating system saves the wide registers.
+  // Tests each CPU feature that the x86-64 level requires, because clang 14's builtin knows neither "x86-64-v3" nor the
+  // three features that are read from cpuid here. The builtin also checks that the operating system saves the wide
+  // registers.
   unsigned a = 0, b = 0, basic = 0, extended = 0, d = 0;
   __get_cpuid(1, &a, &b, &basic, &d);
   __get_cpuid(0x80000001, &a, &b, &extended, &d);

@@ -59,8 +59,9 @@ struct ThreadState {
 std::atomic<ExitStage> exit_stage{ExitStage::none};
 std::atomic<ThreadState*> exiting_thread{nullptr};
 
-// A call first stores `current_end_stage` and then reads `exit_stage`; this function first stores `exit_stage` and then
-// reads `current_end_stage`. All four accesses are sequentially consistent, so at least one of the two sees the other.
+// A call into a library first stores `current_end_stage` and then reads `exit_stage`; this function first stores
+// `exit_stage` and then reads `current_end_stage`. All four accesses are sequentially consistent, so at least one of
+// the two sees the other.
 void enter_exit_stage(ExitStage next) {
   if (exit_stage.load() >= next) return;
   using Clock = std::chrono::steady_clock;

@@ -16,8 +16,8 @@ enum class ExitStage {
 class DelayExitGuard {
  public:
   /// Marks this thread as inside the library. If `end` is libraries_ended and exit() has reached it, blocks until the
-  /// process is gone, unless this thread called exit(). No code of the program that could wait for this thread runs at
-  /// that stage.
+  /// process is gone, unless this thread called exit(). This cannot deadlock: no code that could wait for this thread
+  /// runs at that stage.
   explicit DelayExitGuard(ExitStage end);
   ~DelayExitGuard();
   DelayExitGuard(const DelayExitGuard&) = delete;

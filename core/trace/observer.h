@@ -65,8 +65,8 @@ void attach_observer(std::shared_ptr<Observer> observer);
 
 }  // namespace detail
 
-/// Attaches an observer until the guard goes out of scope. Guards nest. Copies of this ThreadContext that were made
-/// while it was attached keep it.
+/// Attaches an observer to this thread's ThreadContext until the guard goes out of scope. Guards nest. Copies of this
+/// ThreadContext that were made while it was attached keep it.
 class ObserverGuard {
  public:
   explicit ObserverGuard(std::shared_ptr<Observer> observer) { attach_observer(std::move(observer)); }
