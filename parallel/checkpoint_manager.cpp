@@ -24,8 +24,8 @@ using serialize::OutputArchive;
 constexpr int64_t kFormatVersion = 1;
 constexpr char kNamePrefix[] = "step_", kNameSuffix[] = ".pt", kTempSuffix[] = ".pt.tmp.";
 
-/// Lists the random streams from which the operations of a rank draw, by device: the device's own stream, and the
-/// streams that DataParallel gives to shards and DDP to ranks.
+/// Lists, as (device, stream) pairs, the random-number streams from which the operations of a rank draw: the default
+/// stream of each device, and the streams that DataParallel assigns to shards and DDP to ranks.
 std::vector<std::pair<Device, uint64_t>> list_rng_streams(int rank) {
   std::vector<std::pair<Device, uint64_t>> out;
   for (const DeviceType type : {kCPU, kCUDA}) {
@@ -56,8 +56,8 @@ IValue pack_random_state(int rank) {
     out.insert(rng_stream_key(device, stream), pack_state(default_generator(device, stream)));
   return out;
 }
-/// Restores the default generators. A stream that the checkpoint does not have continues at the offset of the device's
-/// first stream, because all streams are at about the same offset.
+/// Restores the default generators. A random-number stream that the checkpoint lacks continues at the offset of the
+/// device's stream 0, because all streams are at about the same offset.
 void restore_random_state(const IValue& value, int rank) {
   for (const auto& [device, stream] : list_rng_streams(rank)) {
     const IValue* found = value.find(rng_stream_key(device, stream));

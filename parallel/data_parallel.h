@@ -224,9 +224,10 @@ template <class M> class DataParallel : public detail::WrapperModule {
     return tandem::detail::call_module(*this, inputs...);
   }
 
-  /// Returns the loss of a batch. Each replica computes the sum and the weight for its shard; the loss is (sum of the
-  /// sums) / (sum of the weights). The result is the batch's true mean even with shards of different sizes, ignored
-  /// targets or class weights.
+  /// Returns the loss of a batch. Each replica computes a LossPart for its shard: the sum of the shard's losses, and
+  /// their weight (the number of losses, or the sum of their class weights). The loss of the batch is (sum of the sums)
+  /// / (sum of the weights). The result is the batch's true mean even with shards of different sizes, ignored targets
+  /// or class weights.
   /// @param loss_fn  a loss module such as nn::CrossEntropyLoss, or a function of (output, target) that returns a
   ///                 LossPart
   /// @param inputs_and_target  the arguments of forward(), then the target, which is split along with them

@@ -110,8 +110,8 @@ class DistributedDataParallelBase : public detail::WrapperModule {
   /// Ends a forward: registers hooks on its outputs, so that a backward through them averages gradients.
   /// @param outputs  tensors that the forward returned
   void post_forward(const detail::ForwardStatePtr& forward, const std::vector<Tensor>& outputs);
-  /// Returns the generator that the forward on this rank uses. Rank r draws from stream r, so dropout differs between
-  /// ranks even with the same seed.
+  /// Returns the generator that the forward on this rank uses. Rank r draws from random-number stream r of the device,
+  /// so dropout differs between ranks even with the same seed.
   Generator& generator() const { return default_generator(device_, static_cast<uint64_t>(group_->rank())); }
 
   template <class T> decltype(auto) move_to_device(T&& argument) const {

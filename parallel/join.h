@@ -47,8 +47,8 @@ class Join {
   /// Status of all ranks, which they exchange before each forward.
   struct RankStatus {
     std::vector<int> active_ranks;  // ranks that run the forward
-    // synchronizes: whether the forward of the first rank in `active` synchronizes. must_broadcast_buffers: whether
-    // buffers must be broadcast before that forward.
+    // synchronizes: whether the backward of this forward averages gradients, according to the first rank in
+    // active_ranks. must_broadcast_buffers: whether buffers must be broadcast before the forward.
     bool synchronizes, must_broadcast_buffers;
   };
   /// Tells the other ranks that this rank runs a forward. Returns the rank that broadcasts its buffers before this

@@ -70,7 +70,7 @@ LossPart loss_part(const Loss& loss, const Output& output, const Target& target)
   return loss(output, target);
 }
 
-/// Returns the loss of the batch: adds the LossParts of the shards in order, on `device`.
+/// Returns the loss of the batch: adds the LossPart of each shard, in the order of the shards, on `device`.
 Tensor total_loss(const std::vector<LossPart>& parts, Device device);
 }  // namespace detail
 

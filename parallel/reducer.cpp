@@ -95,8 +95,8 @@ void Reducer::start_backward(const ForwardStatePtr& forward) {
   tracker_.is_running();
   expect_gradients(*forward);
 }
-/// Expects a gradient of each parameter that required one in the forward, if this backward adds to it. Counts the
-/// weight of the forward.
+/// Expects a gradient of each parameter that required one in the forward, if this backward adds to it. Adds the weight
+/// of the forward to the weight of this rank's gradients.
 void Reducer::expect_gradients(ForwardState& forward) {
   bool adds = false;
   for (size_t i = 0; i < gradients_.size(); ++i) {
@@ -196,7 +196,7 @@ void Reducer::shadow_backward() {
     if (tracker_.is_expected(i)) gradients_.fill_slot(i, tracker_.may_be_globally_unused(i));
   const Buckets& buckets = gradients_.buckets();
   for (size_t b = 0; b < buckets.size() && tracker_.weight() == 0; ++b) buckets.gradients(b).zero_();
-  // false makes the ranks exchange which rank used which parameter
+  // if all_used is false, the ranks exchange which parameters each of them used
   launch_remaining_buckets(/*all_used=*/!tracker_.allows_unused_parameters());
   complete_reduction(/*all_gradients_arrived=*/false);
 }

@@ -56,8 +56,9 @@ class Reducer {
   /// Makes the end of the running backward wait for all buckets. The backward goes through `forward`. Gradients that it
   /// has already added count too.
   void start_backward(const ForwardStatePtr& forward);
-  /// Takes part in a backward of the other ranks, without a backward on this rank. This rank contributes zeros, or, if
-  /// it has weight, the gradients that it has accumulated without synchronization. Its gradients become the average.
+  /// Takes part in a backward of the other ranks, without a backward on this rank. This rank contributes zeros or, if
+  /// forwards under no_sync() gave it a weight, the gradients that they accumulated. Then its gradients become the
+  /// average.
   void shadow_backward();
   /// Sets the number of ranks that have gradients in the next backward; the other ranks add zeros. Ignored if
   /// options.weighted is true.

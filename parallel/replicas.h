@@ -48,8 +48,8 @@ class ReplicatedTensors {
   HistorySwapGuard update_replicas(size_t count, bool persistent_replicas);
 
  private:
-  struct DeviceReplicas {  // copies of all originals on a device other than the first, and versions after the last
-                           // transfer
+  struct DeviceReplicas {  // copies of all originals on a device other than the first; version counters after the
+                           // last transfer
     FlatBuffers buffers;
     std::vector<uint32_t> original_versions, versions;
   };

@@ -1,5 +1,5 @@
-// Implements CallQueue: posts calls to its lanes (a lane is a thread with one stream per GPU), runs the calls there,
-// and coalesces collectives.
+// Implements CallQueue: posts calls to its serial queues (each is a thread with one stream per GPU), runs the calls
+// there, and coalesces collectives.
 #include "tandem/parallel/collectives/call_queue.h"
 
 #include <list>
@@ -76,7 +76,8 @@ WorkPtr CallQueue::enqueue_on(SerialQueue& serial_queue, QueuedCall job, int tag
   return work;
 }
 void CallQueue::post(SerialQueue& serial_queue, std::vector<QueuedCall> jobs) {
-  ThreadContext context;  // without the rank's state: the state owns this group, so the group must not own the state
+  // Leaves out the rank's state, which owns this group: if the context owned it, there would be a reference cycle.
+  ThreadContext context;
   context.grad_enabled = false;
   context.thread_share = ThreadContext::current().thread_share;
   context.observer = ThreadContext::current().observer;
@@ -118,7 +119,7 @@ void CallQueue::run_queued_calls(SerialQueue& serial_queue, std::vector<QueuedCa
     const std::string why = detail::exception_message(error);
     communicator_.abort(describe_rank(rank_, at->call.group) + " failed in " + at->call.str() + ": " + why);
     flight_log_->record_failure(
-        why);  // write the flight record before the program sees the error, because it may then exit
+        why);  // write the log of recent calls before the program sees the error, because it may then exit
   }
   for (const QueuedCall& job : jobs) record_trace_event(job, start);
   // Release the tensors before record_end() wakes the waiting threads, which may expect that their memory is free.

@@ -21,8 +21,8 @@ struct QueuedCall {
 
 class CallQueue {
  public:
-  /// @param flight  log of this rank's calls, to which failures are reported
-  /// @param record  part of `flight` for this group, which records every call
+  /// @param flight  log of the calls of all of this rank's groups; written to a file after a failure
+  /// @param record  part of `flight` that records the calls of this group
   CallQueue(Communicator& communicator, int rank, std::shared_ptr<FlightLog> flight,
             std::shared_ptr<FlightRecorder> record)
       : communicator_(communicator), rank_(rank), flight_log_(std::move(flight)), flight_recorder_(std::move(record)) {}
@@ -41,13 +41,14 @@ class CallQueue {
   }
 
  private:
-  /// Queue of calls that run in order, on a thread of the lane and on one stream of the lane for each GPU.
+  /// Queue of calls that run in order, on a thread of the queue's own and, for CUDA tensors, on the queue's own stream
+  /// of the GPU.
   class SerialQueue {
    public:
     void post(detail::ThreadContext context, std::function<void()> job) {
       thread_.post(std::move(context), std::move(job));
     }
-    /// Returns the lane's stream on a GPU. Only the lane's thread may call this.
+    /// Returns the queue's stream on a GPU. Only the queue's thread may call this.
     const cuda::Stream& stream(Device device);
 
    private:
@@ -67,7 +68,7 @@ class CallQueue {
   int64_t last_sequence_number_ = 0;
   bool is_coalescing_ = false;
   std::vector<QueuedCall> coalesced_calls_;  // collectives called since start_coalescing()
-  // lanes for sends and receives: one for each peer, tag and direction
+  // queues of sends and receives: one for each peer, tag and direction
   std::map<std::tuple<int, int, bool>, SerialQueue> p2p_queues_;
   SerialQueue collective_queue_;
 };

@@ -92,9 +92,9 @@ class Communicator {
   /// received from, that rank. `call` has the sizes of all messages. gather, scatter and all_to_all use this method.
   virtual void all_to_all_v(const CollectiveCall& call, std::vector<Tensor>& outputs,
                             const std::vector<Tensor>& inputs) = 0;
-  /// Sends x to rank call.other. May be called from other threads, at the same time as a collective.
+  /// Sends x to rank call.root_or_peer. May be called from other threads, at the same time as a collective.
   virtual void send(const CollectiveCall& call, const Tensor& x, int tag) = 0;
-  /// Receives from call.other, or from any rank if that is -1. Returns the sender.
+  /// Receives x from rank call.root_or_peer, or from any rank if that is -1. Returns the rank of the sender.
   virtual int recv(const CollectiveCall& call, Tensor& x, int tag) = 0;
   virtual void barrier(const CollectiveCall& call) = 0;
   /// Makes a communicator of the ranks in `members`, in which this rank has the number `rank`. Only the ranks in
@@ -110,8 +110,8 @@ class Communicator {
   /// Calls f once all collectives called so far are on the stream: at end_group() if a group call is open (after
   /// begin_group()), otherwise immediately.
   virtual void run_after_group(std::function<void()> f) { f(); }
-  /// Returns the failure of an operation on the GPU that happens after the call has returned; null if the backend has
-  /// no such failures.
+  /// Returns the object that stores failures of GPU operations whose calls have already returned; null if the backend
+  /// has no such failures.
   virtual std::shared_ptr<const FirstFailure> async_failure() const { return nullptr; }
 
   /// Returns a flag that the caller sets when it throws the group's failure to the program; null if nothing reads the
@@ -125,8 +125,8 @@ class Communicator {
   std::atomic<int64_t> bytes_sent{0};
 };
 
-/// y = the reduction of parts[0], parts[1], ... in this order. AVG also divides. y may be one of the parts. All tensors
-/// are contiguous and have the same size and dtype.
+/// y = the reduction of parts[0], parts[1], ... in this order. AVG then divides by the number of parts. y may be one of
+/// the parts. All tensors are contiguous and have the same size and dtype.
 void reduce_in_order(const std::vector<Tensor>& parts, ReduceOp op, Tensor& y);
 /// Divides a SUM over `ranks` ranks in place, which makes it the AVG.
 void divide_by_num_ranks(Tensor& sum, int ranks);

@@ -30,7 +30,7 @@ DeviceMesh::DeviceMesh(std::vector<int64_t> shape, std::vector<std::string> dim_
   int64_t stride = ranks;
   for (size_t d = 0; d < shape_.size(); ++d) {
     stride /= shape_[d];
-    // first: of the ranks whose other coordinates equal this rank's, the rank whose coordinate d is 0
+    // first: rank with coordinate 0 in dimension d and with this rank's coordinates in all other dimensions
     const int64_t here = coordinate_[d], first = all->rank() - here * stride;
     groups_.push_back(split_group(static_cast<int>(first), static_cast<int>(here), all,
                                   {.name = dim_names_.empty() ? "dim " + std::to_string(d) : dim_names_[d]}));

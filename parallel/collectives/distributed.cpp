@@ -34,8 +34,8 @@ struct ThreadRank {
 };
 thread_local ThreadRank thread_rank;
 
-/// State shared by the threads of one call of run_ranks. The first thread that initialises a group creates the LocalHub
-/// (backend local) or the store (other backends) that the group needs.
+/// State shared by the threads of one call of run_ranks. The first thread that initialises a group creates the object
+/// through which its ranks meet: a LocalHub (backend local) or a store (other backends).
 struct LaunchContext {
   std::mutex mutex;
   std::map<size_t, std::shared_ptr<LocalHub>> local_hubs;  // LocalHub of each group, by number of the group
@@ -78,7 +78,7 @@ struct LaunchContext {
       if (store) store->set(kFailureKey, failure);
       all = flight_logs;
     }
-    // record_failure() also reaches ranks that make no more calls
+    // writes the flight records of all ranks, including ranks that make no more calls
     for (const auto& flight : all) flight->record_failure(reason);
   }
 };

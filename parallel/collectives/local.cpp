@@ -58,7 +58,7 @@ class LocalHub {
   /// Tensors that one rank publishes.
   struct RankSlot {
     std::vector<Tensor> tensors;
-    cuda::Event ready, done;  // positions of the rank's stream at the first and second barrier
+    cuda::Event ready, done;  // events recorded on the rank's stream at the first and at the second barrier
   };
   using RankSlots = std::vector<RankSlot>;  // one slot for each rank
 
@@ -107,7 +107,7 @@ class LocalHub {
     if (!pending_send.error.empty()) throw DistributedError(pending_send.error);
     make_stream_wait(pending_send.copied, call.device);
   }
-  /// Receives from rank call.other, or from any rank if call.other is -1. Returns the rank of the sender.
+  /// Receives from rank call.root_or_peer, or from any rank if that is -1. Returns the rank of the sender.
   int recv(int to, const CollectiveCall& call, Tensor& x, int tag) {
     std::unique_lock lock(mutex_);
     int from = call.root_or_peer;
@@ -190,9 +190,9 @@ class LocalHub {
     for (const auto& each : subgroup_hubs_)
       if (const auto hub = each.second.lock()) hub->abort(what);
   }
-  /// Waits until ready() is true or the hub has failed. Fails the hub at the deadline, or when the rank call.other has
-  /// left (for a receive from any rank: when all other ranks have left). `failed_action` is the end of the error
-  /// message.
+  /// Waits until ready() is true or the hub has failed. Fails the hub at the deadline, or when the rank
+  /// call.root_or_peer has left (for a receive from any rank: when all other ranks have left). `failed_action` is the
+  /// end of the error message.
   template <class Ready>
   void wait(std::unique_lock<std::mutex>& lock, const CollectiveCall& call, const char* failed_action, Ready ready) {
     const auto has_left = [&] {

@@ -182,8 +182,9 @@ class ProcessGroup {
   /// @throws DistributedError if a rank of the new group does not join
   virtual ProcessGroupPtr make_subgroup(const std::vector<int>& ranks, const GroupOptions& options) = 0;
 
-  /// Returns 1, 2, ...: a number for a user of the group, such as a DistributedDataParallel. Descriptions of its
-  /// collectives contain the number. It is equal on all ranks if they create these users in the same order.
+  /// Returns a number for a new object that uses the group, such as a DistributedDataParallel: 1 in the first call,
+  /// then 2, and so on. The object's name in error messages contains the number ("DDP 1"). The number is equal on all
+  /// ranks if they create these objects in the same order.
   int next_user() { return ++num_users_; }
 
   /// Returns the bytes of tensors that this rank has sent to other ranks. For `local`: bytes read from or written to

@@ -8,11 +8,12 @@
 
 namespace tandem::nn::parallel::detail {
 
-/// State of a forward, shared with the backwards through it.
+/// State of one forward of the wrapper, shared with the backwards that pass through its outputs.
 struct ForwardState {
   // for each parameter: whether it requires a gradient in this forward
   std::shared_ptr<const std::vector<bool>> requires_grad;
-  double weight = 0;                   // weight of this forward; 0 after a backward has counted it
+  // weight of this forward's gradients in the average over ranks; 0 after a backward has counted it
+  double weight = 0;
   uint64_t first_sequence_number = 0;  // sequence number of the first node that the forward recorded
   // True if an output cannot report that a backward passes through it, because no output has a history or an output is
   // a leaf. Then every backward that reaches the module's parameters before the next forward counts as a backward
@@ -34,7 +35,7 @@ struct TrackerOptions {
 /// gradients have arrived. Buckets are returned in the order of their indices. Not thread-safe.
 class GradientTracker {
  public:
-  /// @param owner  name with which errors begin: "DistributedDataParallel"
+  /// @param error_prefix  name with which errors begin: "DistributedDataParallel"
   /// @param names  names of the parameters, for error messages
   GradientTracker(std::string error_prefix, std::vector<std::string> names, TrackerOptions options);
   /// Sets the bucket of each parameter. May be called only between two backwards.
@@ -62,7 +63,7 @@ class GradientTracker {
   /// Begins a synchronized backward. @param token  expires when the backward ends or throws
   void begin_backward(const std::weak_ptr<const bool>& token);
   /// Records that the running backward should add a gradient to the parameter. Returns false if the graph is static and
-  /// adds none.
+  /// adds no gradient to this parameter.
   /// @throws Error if the parameter's bucket has been returned already
   bool expect_gradients(size_t parameter);
   bool is_expected(size_t parameter) const { return expected_[parameter]; }

@@ -87,7 +87,7 @@ bool Gradients::begin_forward(size_t i) {
 bool Gradients::accumulates_in_backward(size_t i) const { return autograd::should_accumulate_grad(*accumulators_[i]); }
 void Gradients::finalize_gradient(size_t i) {
   if (gradient_as_bucket_view_ && !is_single_rank_)
-    copy_to_slot(i);  // the program may have set another tensor as gradient
+    copy_to_slot(i);  // the program may have replaced grad(), a view of the slot, by another tensor
   else if (parameters_[i].grad().requires_grad())
     parameters_[i].set_grad(parameters_[i].grad().detach());
 }

@@ -14,7 +14,7 @@ namespace tandem::nn::parallel::detail {
 /// of a bucket.
 class Gradients {
  public:
-  /// @param owner      name with which errors begin: "DistributedDataParallel"
+  /// @param error_prefix  name with which errors begin: "DistributedDataParallel"
   /// @param gradient_as_bucket_view  if true, grad() is a view of the bucket; otherwise grad() has memory of its own
   /// and is copied
   /// @throws Error if a parameter is also in another Gradients

@@ -80,7 +80,7 @@ distributed::WorkPtr StatusExchange::start_all_reduce() {
 }
 void StatusExchange::rescale_buckets(const Transport& sent, const Buckets& buckets, int divisor) const {
   double factor = static_cast<double>(group_->size()) / divisor;
-  Tensor device_factor;  // defined with weights on a GPU, so that the host need not wait for the factor
+  Tensor device_factor;  // the factor as a tensor, used for weights on a GPU, so that the host need not wait for it
   if (is_weighted_ && rank_weight_.is_cuda()) {
     device_factor = weight_scale_ / rank_weight_.clamp_min(1e-30);
   } else if (is_weighted_) {

@@ -19,7 +19,7 @@ bool can_detect_single_unused_rank(DType dtype, int ranks);
 /// transport and the bucket's dtype allow it, otherwise by a collective of its own.
 class StatusExchange {
  public:
-  /// @param owner  name with which errors begin: "DistributedDataParallel"
+  /// @param error_prefix  name with which errors begin: "DistributedDataParallel"
   /// @param name   name of the instance in descriptions of collectives: "DDP 1"
   StatusExchange(std::string error_prefix, std::string name, distributed::ProcessGroupPtr group, bool weighted,
                  bool static_graph);

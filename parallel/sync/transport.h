@@ -79,7 +79,7 @@ class AllReduceTransport final : public Transport {
 /// Averages the bucket by a communication hook.
 class CommHookTransport final : public Transport {
  public:
-  /// @param owner  name with which errors begin: "DistributedDataParallel"
+  /// @param error_prefix  name with which errors begin: "DistributedDataParallel"
   CommHookTransport(std::string error_prefix, distributed::ProcessGroupPtr group, const Buckets& buckets,
                     const std::vector<Tensor>& parameters, CommHook hook)
       : Transport(std::move(group), buckets),

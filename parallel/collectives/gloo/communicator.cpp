@@ -221,8 +221,8 @@ class GlooCommunicator final : public Communicator {
     for (const auto& channel : channels)
       if (channel) channel->wait_all();
   }
-  /// Sends the elements of x in the range p, shifted by `first`. The channel's memory must begin at the first element
-  /// of x.
+  /// Sends p.numel elements of x, beginning with element first + p.begin. The channel's memory must begin at the first
+  /// element of x.
   void send_range(Channel& channel, const Tensor& x, int64_t first, ChunkRange p) {
     channel.send((first + p.begin) * x.itemsize(), p.numel * x.itemsize());
     bytes_sent += p.numel * x.itemsize();

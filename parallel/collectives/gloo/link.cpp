@@ -35,7 +35,7 @@ struct GlooLink::CallHeader {
   int32_t dtype, root_or_peer, is_reduction, op, num_dims;
   char name[32], about[128];
 
-  /// Makes the header that `peer` gets.
+  /// Makes the header of `call` that is sent to `peer`.
   static CallHeader of(const CollectiveCall& call, int peer) {
     CallHeader h;
     std::memset(static_cast<void*>(&h), 0, sizeof h);

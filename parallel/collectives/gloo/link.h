@@ -43,8 +43,8 @@ class GlooLink {
   /// Marks the beginning of a call. Until end_call(), abort() names this call in its error. @throws DistributedError as
   /// throw_if_failed()
   void begin_call(const CollectiveCall& call);
-  /// Begins a collective: calls enter(), and returns when all ranks have called the collective. If the ranks call
-  /// different collectives, throws the same error on every rank.
+  /// Begins a collective: returns when all ranks have called the collective. If the ranks call different collectives,
+  /// throws the same error on every rank.
   void begin_collective(const CallWithDeadline& op);
   void end_call();
   /// Begins a send or receive: compares it with the call of the peer. Returns the peer. If the call receives from any
@@ -73,7 +73,7 @@ class GlooLink {
   /// Waits for the oldest transfer with a peer through a Gloo buffer. Another thread can end the wait by abort(). The
   /// watchdog does so after a failure, because Gloo does not wake all waits when a connection closes.
   void wait(const CallWithDeadline& op, int peer, gloo::transport::UnboundBuffer& buffer, Direction direction);
-  /// Waits until a count in a peer's shared memory reaches `count`.
+  /// Waits until the progress counter `what` of a peer, in shared memory, reaches `count`.
   void wait(const CallWithDeadline& op, int peer, SharedMemory::ProgressCounter what, uint64_t count);
   /// Runs call_gloo(), which calls Gloo, and turns its exceptions into the group's failure. call_gloo() returns false
   /// if its wait was aborted.
@@ -156,7 +156,7 @@ class GlooLink {
   std::shared_ptr<gloo::Context> context_;  // null if there is one rank
   std::shared_ptr<SharedMemory> shared_memory_;
   std::unique_ptr<Mailbox> mailbox_;
-  uint64_t num_headers_written_ = 0;  // number of headers written into shared memory
+  uint64_t num_headers_written_ = 0;  // number of calls whose headers this rank has written into shared memory
 };
 
 /// Kinds of messages. Gloo matches a send with a receive if their slots are equal. The highest byte of a slot is the

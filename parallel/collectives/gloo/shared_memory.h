@@ -24,13 +24,13 @@ namespace tandem::distributed {
 // rank that has seen call n + 1 of all others knows that they have read call n.
 class SharedMemory {
  public:
-  /// Kinds of counts by which a rank publishes its progress. Each is the number of a call or chunk. calls: the last
-  /// call that the rank has written. filled: the last chunk whose elements it has written. reduced: the last chunk for
-  /// which it has written its shard of the result. done: the last chunk that it has finished reading.
+  /// Counters by which a rank publishes its progress. The value of each is the number of a call or of a chunk. calls:
+  /// the last call that the rank has written. filled: the last chunk whose elements it has written. reduced: the last
+  /// chunk for which it has written its shard of the result. done: the last chunk that it has finished reading.
   enum ProgressCounter { calls, filled, reduced, done };
   static constexpr int64_t kSlots = 4, kChunkBytes = 128 << 10;
 
-  /// @param header_bytes  bytes of the header of a call; a rank writes one header for every other rank
+  /// @param header_bytes  size of the header of a call; for each call a rank writes one header to every other rank
   /// @param enabled     if false, this rank has no segment, and segment_address() tells the other ranks so
   SharedMemory(int rank, int size, size_t header_bytes, bool enabled);
   ~SharedMemory();
@@ -47,22 +47,22 @@ class SharedMemory {
   void* call_header(int rank, int for_rank, uint64_t number) const;
   void* slot(int rank, uint64_t chunk) const;
   uint64_t read_counter(int rank, ProgressCounter what) const;
-  /// Raises one of this rank's counts.
+  /// Raises this rank's counter `what` to `count`.
   void set_counter(ProgressCounter what, uint64_t count);
-  /// Polls another rank's count for a short time. Returns whether it has reached `count`.
+  /// Polls the counter `what` of another rank for a short time. Returns whether it has reached `count`.
   bool poll_briefly(int rank, ProgressCounter what, uint64_t count) const;
-  /// Sleeps until another rank's count reaches `count`. Returns false if `stop` is set; the thread that sets it must
-  /// then call wake_waiters().
+  /// Sleeps until the counter `what` of another rank reaches `count`. Returns false if `stop` is set; the thread that
+  /// sets it must then call wake_waiters().
   /// @throws DistributedError if the other rank has closed its segment, if its process has ended, or if the deadline
   /// has passed (then with the message kTimedOutMessage)
   bool wait(int rank, ProgressCounter what, uint64_t count, Deadline deadline, const std::atomic<bool>& stop) const;
-  /// Wakes all ranks that wait for a count of `rank`. May be called from any thread.
+  /// Wakes all ranks that wait for a counter of `rank`. May be called from any thread.
   void wake_waiters(int rank) const;
   /// Declares that this rank takes no part in later calls. May be called from any thread.
   void close();
   static constexpr char kTimedOutMessage[] = "Timed out waiting";
 
-  /// Number of the latest chunk of a tensor that a call has reserved. See Note [Shared memory].
+  /// Number of tensor chunks in all calls so far, including calls in progress. See Note [Shared memory].
   uint64_t num_reserved_chunks = 0;
 
  private:

@@ -102,7 +102,7 @@ class SharedMemoryCollective {
   SharedMemory& memory_;
   Tensor& x_;
   const int64_t chunk_numel_, num_chunks_;  // number of elements in a chunk, and number of chunks
-  const uint64_t first_chunk_;  // number of chunks in earlier calls, because chunks are numbered across calls
+  const uint64_t first_chunk_;  // number of this call's first chunk: the number of chunks in all earlier calls
   const bool every_rank_reduces_;
 };
 

@@ -348,7 +348,7 @@ class NcclCommunicator final : public Communicator {
   }
   /// Returns a communicator of two ranks, used only for sends with one tag in one direction. The sender is its rank 0.
   /// The host queues its calls independently of all other calls. On the GPU, however, kernels of one communicator may
-  /// wait for kernels of another; NCCL does not promise more.
+  /// wait for kernels of another, because NCCL does not rule this out.
   NcclComm& get_pair_comm(const CollectiveCall& call, int tag, bool sends) {
     const int from = sends ? rank_ : call.root_or_peer, to = sends ? call.root_or_peer : rank_;
     {

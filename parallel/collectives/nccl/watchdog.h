@@ -70,8 +70,8 @@ class NcclWatchdog {
   uint64_t calls_hash_ = 0;                              // hash of all collectives that this rank has called
   std::deque<CalledCollective> uncompared_collectives_;  // collectives not yet compared with those of rank 0
   std::map<int64_t, InFlightCall> calls_in_flight_;      // operations in progress, numbered in the order of their calls
-  LeftRanks left_ranks_;                                 // how each rank has left, by rank in this group
-  Clock::time_point last_left_time_;                     // time when the latest entry of left_ranks_ was added
+  LeftRanks left_ranks_;              // for each rank that has left: how it left, by rank in this group
+  Clock::time_point last_left_time_;  // time when the latest entry of left_ranks_ was added
   int64_t num_added_calls_ = 0;
   NcclComms comms_;
   bool stop_ = false;

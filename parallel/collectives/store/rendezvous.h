@@ -35,7 +35,8 @@ struct Rendezvous {
                            std::chrono::milliseconds timeout) const;
 };
 
-/// Finds the job's store as the options and the environment say, or hosts it. Returns the group that make() then makes.
+/// Finds or hosts the job's store, as the options and the environment specify. Then calls make(), and returns the group
+/// that it makes.
 ProcessGroupPtr rendezvous_from_environment(const InitOptions& options,
                                             const std::function<ProcessGroupPtr(Rendezvous)>& make);
 

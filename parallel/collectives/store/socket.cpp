@@ -92,7 +92,8 @@ Descriptor listen_on(const std::string& address, int port) {
         ::bind(fd.get(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd.get(), 128) == 0)
       return fd;
     error = errno;
-    // do not try the next address of the name, because ranks would first find the program that uses this one
+    // Do not try the host's next address: ranks would try this address first and reach the program that already listens
+    // there.
     if (error == EADDRINUSE) break;
   }
   TANDEM_CHECK_AS(DistributedError, error != EADDRINUSE,

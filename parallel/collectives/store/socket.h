@@ -9,8 +9,8 @@ namespace tandem::distributed {
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
-/// time_until() returns the time until a deadline: at least 0 and at most a day, so that sums do not overflow. after()
-/// returns the deadline that is `time` from now.
+/// time_until() returns the time until a deadline: at least 0 and at most a day, so that sums do not overflow.
+/// deadline_after() returns the deadline that is `time` from now.
 std::chrono::milliseconds time_until(Deadline deadline);
 Deadline deadline_after(std::chrono::milliseconds time);
 

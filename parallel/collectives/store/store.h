@@ -106,7 +106,7 @@ class StoreClient {
   /// which it was made. Returns the first failure.
   std::string publish_failure(const std::string& group, const std::string& why,
                               std::chrono::milliseconds answer_timeout = kDefaultAnswerTime);
-  /// Perform the operations of KeyValues in the store.
+  /// Perform the operations of the same names in KeyValues on the store's server.
   int64_t add(const std::string& key, int64_t amount);
   std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);
   bool erase(const std::string& key);
@@ -126,13 +126,13 @@ class StoreClient {
   /// @param left  set to the ranks that have left the group, if there is no failure
   std::optional<std::string> send_heartbeat(const std::string& group, int rank, int waits_for,
                                             std::chrono::milliseconds time, LeftRanks* left = nullptr);
-  /// Reports a member that is not a rank, such as a launcher. The member is lost if its next report does not come
-  /// within `silence`. Throws StoreTimeout if the store does not answer within `silence`.
+  /// Reports that a group member other than a rank, such as a launcher, is alive. The member is lost if its next report
+  /// does not come within `silence`. Throws StoreTimeout if the store does not answer within `silence`.
   /// @param name  name of the member in failures: "the launcher of node 1"
   std::optional<std::string> send_heartbeat_as(const std::string& name, const std::string& group, int member,
                                                std::chrono::milliseconds time, std::chrono::milliseconds silence);
-  /// Makes the rank leave the group, so that it does not count as lost when its connection ends. Use another connection
-  /// than the one that reports.
+  /// Makes the rank leave the group, so that it does not count as lost when its connection ends. Call this on another
+  /// StoreClient than the one that calls send_heartbeat().
   void leave(const std::string& group, int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
   /// Reports that the rank's process ends with status 0: the rank leaves all groups and is not lost.
   void report_normal_exit(int rank, std::chrono::milliseconds answer_timeout = kShortAnswerTime);
