@@ -4,15 +4,15 @@
 
 namespace tandem::tools::compare {
 
-/// Differences of less than this fraction are not called differences.
+/// Relative differences below this fraction are not reported as differences.
 inline constexpr double kMinRelevantDifference = 0.03;
 
 /// Modes that ran the same job in the same repeats.
 struct Comparison {
-  const Run* single = nullptr;     // run on one device; null if it has no figures
-  std::vector<const Run*> modes;   // parallel runs that have figures, the simplest first
+  const Run* single = nullptr;     // run on one device; null if it has no measurements
+  std::vector<const Run*> modes;   // parallel runs that have measurements, the simplest first
   std::vector<Interval> speedups;  // speedup of each of `modes` over one device, paired by repeat
-  int n = 0, needed = 0;           // repeats that all these runs completed; repeats that the intervals need
+  int n = 0, needed = 0;           // numbers of repeats: completed by all these runs (n), and needed for intervals
   const Run* best = nullptr;       // the run with the best median, which may be `single`
   /// Runs that may be the best, the simplest first: those that are not certainly more than kMinRelevantDifference
   /// slower than `best`. Empty if there are no intervals.

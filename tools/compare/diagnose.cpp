@@ -14,9 +14,9 @@ namespace {
 
 using Series = std::vector<double>;  // one value for each traced step
 
-constexpr double kMinStepFraction = 0.2;  // part of a step that a cause must take
-constexpr double kMinContention = 0.15;   // part of a step without a core
-constexpr double kMinCores = 0.25;        // cores that other programs must use
+constexpr double kMinStepFraction = 0.2;  // smallest fraction of a step that a diagnosed cause must take
+constexpr double kMinContention = 0.15;   // smallest fraction of a step without a core that counts as contention
+constexpr double kMinCores = 0.25;        // smallest number of cores used by other programs that counts as contention
 constexpr size_t kMinSteps = 5;
 
 std::string format_ms(double seconds) {
@@ -71,12 +71,12 @@ class TracedRun {
   double num_lanes_as_double() const { return static_cast<double>(names_.size()); }
   const std::string& name(size_t lane) const { return names_[lane]; }
   const Series& step() const { return step_; }
-  /// Returns the part of each step in which the lanes did not wait for a core. Causes other than contention are
-  /// compared with it, so that a busy machine does not hide them.
+  /// Returns, for each step, the seconds in which the lanes (ranks, or devices of DP) did not wait for a CPU core.
+  /// Causes other than contention are compared with it, so that a busy machine does not hide them.
   const Series& step_without_core_waits() const { return step_without_core_waits_; }
   bool is_too_short() const { return step_.size() < kMinSteps || mean(step_) <= 0; }
 
-  /// Returns the seconds that a lane spent on `what` in each step.
+  /// Returns, for each step, the seconds that a lane spent on `what`, a key of LaneSteps::seconds.
   Series lane_series(size_t lane, const std::string& what) const {
     const std::map<std::string, Series>& seconds = run_.steps[lane].seconds;
     const auto at = seconds.find(what);
@@ -87,7 +87,7 @@ class TracedRun {
     for (const std::string& what : whats) sum = add_scaled(sum, lane_series(lane, what), 1);
     return sum;
   }
-  /// Returns the mean of a column over all lanes but `except`.
+  /// Returns, for each step, the mean over all lanes but `except` of the seconds spent on `what`.
   Series mean_over_lanes(const std::string& what, size_t except = SIZE_MAX) const {
     Series sum(step_.size(), 0.0);
     const double n = num_lanes_as_double() - (except < num_lanes() ? 1 : 0);
@@ -95,7 +95,7 @@ class TracedRun {
       if (l != except) sum = add_scaled(sum, lane_series(l, what), 1 / n);
     return sum;
   }
-  /// Returns the smallest value of a column over all lanes.
+  /// Returns, for each step, the minimum over all lanes of the seconds spent on `what`.
   Series min_over_lanes(const std::string& what) const {
     return min_over_lanes([&](size_t lane) { return lane_series(lane, what); });
   }
@@ -119,7 +119,7 @@ class TracedRun {
   /// Appends a diagnosis if `cause` takes more than `least` of `whole` at the lower end of its interval.
   /// @param whole  step() or step_without_core_waits()
   /// @param sentence  called with the evidence: "12 ms of a step of 30 ms (...)"
-  /// @return whether it did
+  /// @return whether it appended a diagnosis
   bool diagnose(const char* kind, const Series& cause, const Series& whole, double least,
                 const std::function<std::string(const std::string&)>& sentence) const {
     if (mean(cause) <= least * mean(whole)) return false;
@@ -156,8 +156,8 @@ class TracedRun {
   Series step_, step_without_core_waits_;  // means over the lanes
 };
 
-/// Returns how much longer the others wait for `lane` than it waits for them. Subtracts the time that it lost because
-/// it got a core less often than they did: that is no fault of the lane.
+/// Returns how much longer the others wait for `lane` than it waits for them. Subtracts the time by which `lane` waited
+/// longer for a CPU core than the others did, because that is no fault of the lane.
 Series lateness(const TracedRun& run, size_t lane) {
   Series late = run.mean_over_lanes("waiting for " + run.name(lane), lane);
   for (size_t l = 0; l < run.num_lanes(); ++l)
@@ -190,7 +190,8 @@ void find_straggler(const TracedRun& run, bool dp) {
   for (size_t lane = dp ? 1 : 0; lane < run.num_lanes(); ++lane) {  // DP's first device has a diagnosis of its own
     const Series late = dp ? run.subtract_core_waits(lateness(run, lane)) : lateness(run, lane);
     const std::string start = "The other lanes wait longer for " + run.name(lane) + " than it waits for them";
-    // A stop is seen directly, so it is surer than the lateness that follows from it.
+    // Tests first whether the process was stopped, because a stop is recorded directly, whereas lateness is only
+    // inferred.
     const Series stopped = TracedRun::add_scaled(run.lane_series(lane, kStop), run.mean_over_lanes(kStop, lane), -1);
     const bool is_stopped =
         mean(late) > 0 &&
@@ -221,8 +222,8 @@ void find_contention(const TracedRun& traced, const Run& run) {
 }
 
 void find_slow_link(const TracedRun& traced, const Run& run, const std::vector<LinkProbe>& links) {
-  // If cores are busy, the time of the link is less certain. Then copying, summing and waiting for a core take most of
-  // the exposed communication.
+  // Blames the link only if it takes at least half of the exposed communication. Otherwise copying, summing and waiting
+  // for a core take most of it.
   const Series link_time = traced.mean_over_lanes("link"), exposed = traced.mean_over_lanes("exposed communication");
   if (mean(link_time) < 0.5 * mean(exposed)) return;
   std::string backend = run.mode.substr(run.mode.find('_') + 1);

@@ -57,7 +57,7 @@ struct LaneSteps {
 /// The traced step that the timeline, the buckets and the memory show: the one of median duration on the first lane.
 struct ShownStep {
   int number = 0, of = 0;  // number of the step, from 1, and number of traced steps; 0 if no step was traced
-  double seconds = 0;      // its duration on the first lane
+  double seconds = 0;      // duration of this step on the first lane
 };
 
 /// One bar on the timeline of a step. Times count from the step's start.
@@ -103,9 +103,9 @@ struct BucketTimes {
 struct Agreement {
   std::string reference;
   int steps = 0;
-  /// Largest absolute difference of any parameter element at the end.
+  /// Largest absolute difference between the elements of the final parameters of the mode and of the reference.
   double largest_difference = 0;
-  std::vector<double> losses = {}, reference_losses = {};  // loss of each step
+  std::vector<double> losses = {}, reference_losses = {};  // loss of each step, in the mode and in the reference
   /// First operation whose result differs; "" if no result differs.
   std::string first_difference = {};
 };
@@ -119,13 +119,13 @@ struct Run {
   std::string scaling;          // "strong": same total batch for every number of devices; "weak": same batch per device
   std::string failed;           // error message if the run failed, else ""
   std::vector<double> repeats;  // mean seconds per step, for each repeat
-  double p50 = 0, p95 = 0;      // percentiles of the seconds of single steps
-  Interval examples_per_second;  // a 95 % interval by itself
+  double p50 = 0, p95 = 0;      // percentiles of the seconds per step, over all measured steps
+  Interval examples_per_second;  // throughput, with a 95 % interval that holds for this run alone
   /// Speedup over one device with all cores, computed for each repeat. At the main batch, the intervals of all modes
   /// hold together with a probability of 95 % (see compare_modes()); elsewhere each one by itself.
   Interval speedup;
-  std::vector<Lane> lanes;       // means over the traced steps
-  std::vector<LaneSteps> steps;  // the traced steps one by one
+  std::vector<Lane> lanes;       // time breakdown of each lane, as means over the traced steps
+  std::vector<LaneSteps> steps;  // durations of each lane's phases and waits in every traced step
   /// CPU time that other programs used during the traced steps, divided by the duration of these steps; -1 if unknown
   double cores_of_others = -1;
   ShownStep shown_step;
@@ -219,7 +219,7 @@ struct Provenance {
 /// Numbers of repeats of one model's modes.
 struct Repeats {
   std::string model;
-  int done = 0, needed = 0;  // repeats that all modes completed; repeats that the intervals of the speedups need
+  int done = 0, needed = 0;  // done: repeats that all modes completed; needed: repeats that the intervals need
   /// Number of times at which the results could end the measurement. The intervals are corrected for this number.
   int looks = 1;
   /// Why the measurement ended: "as asked" (a fixed number), "as needed" (exactly what the intervals need), "settled",
@@ -232,7 +232,8 @@ struct Report {
   Provenance provenance;
   bool complete = true;
   std::string incomplete_because;  // "interrupted", or an error message
-  /// Whether the devices share CPU cores or one GPU. If so, the times do not apply to several GPUs.
+  /// Whether the devices are virtual: they share CPU cores or one GPU. If so, the times say nothing about training on
+  /// several GPUs.
   bool virtual_devices = false;
   /// Kind of hardware that the times were measured on: "cpu", "gpus", "shared gpu" (all ranks on one) or "emulated
   /// gpus".

@@ -16,10 +16,10 @@ const char* const kVirtualDevicesNote =
     "modes train the same model, and how many bytes, calls and how much memory they need. It says nothing about the "
     "speed of GPUs.";
 
-/// Where the times were measured, as verdicts say it.
+/// Wording of the verdicts for the hardware on which the times were measured.
 struct Scope {
-  const char *where, *limits;  // beginning of a verdict; what it does not say, with its punctuation
-  bool recommends = true;      // whether times from there can recommend a parallel mode
+  const char *where, *limits;  // where: first words of a verdict; limits: clause on what it does not tell, or ""
+  bool recommends = true;      // whether times on this hardware can recommend a parallel mode
 };
 Scope get_scope(const Report& report) {
   if (report.measured_on == "gpus") return {"On these GPUs", ""};
@@ -69,7 +69,7 @@ std::string recommend(const Report& report, const Scope& scope, const std::strin
 /// Returns the sentence for a comparison that recommends no parallel mode.
 std::string keep_one_device(const Report& report, const Scope& scope, const std::string& job,
                             const Comparison& comparison) {
-  // The parallel mode with the best median, which `comparison.best` is not if that is one device.
+  // Index of the parallel mode with the best median. (comparison.best may be the run on one device.)
   size_t best = 0;
   for (size_t i = 1; i < comparison.modes.size(); ++i)
     if (comparison.speedups[i].median > comparison.speedups[best].median) best = i;

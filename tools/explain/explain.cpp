@@ -112,8 +112,8 @@ void explain_script(RunCache& runs, const Outcome& one_device, const Script& rig
   }
 }
 
-/// Measures the causes that are inherent in the parallel mode. Compares runs on one device
-/// that imitate the replicas: their batch-norm groups, their random streams, and their order of sums.
+/// Measures the causes that are inherent in the parallel mode. Compares runs on one device that imitate the replicas:
+/// the rows over which batch norm computes statistics, the random-number streams, and the order of sums.
 void explain_mode(RunCache& runs, const Script& right, Explanation& e) {
   const Job& job = runs.job();
   const Outcome& yours = runs.get_outcome(right);

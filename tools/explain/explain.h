@@ -36,8 +36,9 @@ struct Cause {
   /// How the scripts differ, such as "0.02, not 0.01". Empty if they do not differ in this respect.
   std::string yours = {};
   Comparison isolated_difference = {};  // compares a run with only this cause to a run without any cause
-  double remaining_difference =
-      0;               // largest parameter difference after this cause and all causes before it are removed
+  /// Largest difference between the final parameters of both scripts, after this cause and all causes before it are
+  /// removed.
+  double remaining_difference = 0;
   std::string remedy;  // line of code that removes the cause
 };
 /// Results of `tandem explain` for one parallel mode.

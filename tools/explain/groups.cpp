@@ -58,7 +58,7 @@ void apply_in_groups(nn::Module& layer, const std::shared_ptr<std::vector<RowGro
     m.eval();
   });
   layer.register_forward_hook([=](nn::Module& m, const std::vector<Tensor>& inputs, const std::vector<Tensor>&) {
-    // A forward hook that returns an undefined tensor keeps the result of forward.
+    // If a forward hook returns an undefined tensor, the layer's own output remains the result of the call.
     if (!*training) return Tensor();
     m.train();
     return forward_in_groups(m, inputs[0], *groups);

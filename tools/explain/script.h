@@ -52,14 +52,14 @@ using Step = std::vector<std::vector<MicroBatch>>;
 /// Returns the steps of a script, as its samplers determine them.
 /// @throws Error if the batch size is not a multiple of ranks * accumulate, or if a rank has no rows in some step
 std::vector<Step> plan_steps(const Script& script);
-/// Returns the number of steps in `epochs` epochs. @throws Error as plan()
+/// Returns the number of steps in `epochs` epochs. @throws Error as plan_steps()
 int64_t count_steps(Script script, int epochs);
 
 struct ScriptCause {
   std::string name;
   void (*copy_settings)(Script& to,
                         const Script& from);  // copies the settings that make up this cause from `from` to `to`
-  std::string yours;                          // describes how the user's script differs from the right one
+  std::string yours;                          // phrase that says how the user's script differs from the correct one
   std::string remedy;
 };
 /// Returns the possible causes of different results of the scripts `yours` and `right`, in this order: number of steps,

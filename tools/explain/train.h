@@ -35,14 +35,14 @@ Outcome run_one_device(const Job& job, const Script& script);
 Outcome run_parallel(const Job& job, const Script& script);
 /// Trains a parallel script on one device, processing each batch as a whole. The rows that one replica would process in
 /// one forward are a group. If `group_norm`, batch norm computes its statistics per group. If `group_random`, dropout
-/// draws from the random stream of the group's replica.
+/// draws from the random-number stream of the group's replica.
 Outcome run_in_groups(const Job& job, const Script& script, bool group_norm, bool group_random);
 /// Runs the training of a parallel script on one device. Processes one replica's rows after the other, and accumulates
 /// gradients in the order in which the parallel script adds them.
 Outcome run_replicas_in_order(const Job& job, const Script& script);
 
-/// Return whether the job's model has batch norm (dropout) layers that run in training mode. Their results depend on
-/// the parallel mode.
+/// Return whether the job's model has batch norm (dropout) layers that run in training mode. The results of such layers
+/// depend on the parallel mode.
 bool has_batch_norm(const Job& job);
 bool has_dropout(const Job& job);
 
@@ -50,11 +50,13 @@ bool has_dropout(const Job& job);
 struct Comparison {
   double parameters = 0;  // largest absolute difference between the elements of both runs' parameters after training
   std::string largest_difference_parameter;  // name of the parameter with the largest difference
-  double loss = 0;                           // absolute difference of Outcome::loss
-  /// First step, counted from 1, after which a parameter differs, or that only one of the runs has; 0 if none differs.
+  double loss = 0;                           // absolute difference between Outcome::loss of both runs
+  /// First step, counted from 1, after which a parameter differs between the runs, or which only one of the runs has; 0
+  /// if there is no such step.
   int64_t step = 0;
   std::string parameter;  // first parameter that differs after step `step`
-  /// First operation that differs on the first device or rank, such as "conv2d, step 3"; "" if none differs.
+  /// First operation on the first device or rank whose result differs between the runs, such as "conv2d, step 3"; "" if
+  /// no result differs.
   std::string op;
   bool equal() const { return step == 0 && parameters == 0; }
 };

@@ -69,7 +69,7 @@ const char* to_string(RankState::Kind kind);
 
 /// A call that did not finish on all ranks of its group.
 struct UnfinishedCall {
-  std::string group;             // description of the group, from Group::str()
+  std::string group;             // description of the group, from GroupRecord::str()
   std::string last_common_call;  // last call that all ranks finished; "" if the records contain none
   /// First call that some rank did not finish, did not start, or made with other arguments.
   std::string call;

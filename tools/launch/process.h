@@ -61,7 +61,8 @@ RankProcess start_rank(const RankEnvironment& rank_env, const std::vector<std::s
 /// With fewer CPUs than parts, each share is one CPU, and several shares are the same CPU.
 std::vector<int> cpu_share(int part, int parts);
 
-/// Numbers of processes that the kernel's OOM killer has killed so far; nullopt if the kernel does not report them.
+/// Numbers of processes that the kernel's out-of-memory (OOM) killer has killed so far; nullopt if the kernel does not
+/// report them.
 struct OomKillCounts {
   std::optional<int64_t> in_cgroup;   // number of kills in this process's cgroup, for example in its container
   std::optional<int64_t> on_machine;  // number of kills on the whole machine

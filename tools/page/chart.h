@@ -8,16 +8,17 @@
 
 namespace tandem::tools::page {
 
-/// Styles. On a page, each colour stands for one thing; patterns and markers tell its variants apart.
-/// Areas: 0 to 7 are colours. Adding kStripedStyle draws stripes on the colour.
+/// A style is a number that selects a colour and a pattern or marker. On a page, each colour stands for one thing;
+/// patterns and markers tell its variants apart.
+/// Styles of areas: 0 to 7 select a colour. Adding kStripedStyle draws stripes over the colour.
 inline constexpr int kStripedStyle = 10;
-/// Lines and points: kLineStyle + 0 (text colour) to kLineStyle + 4 are colours. Adding multiples of 10 changes the
-/// marker.
+/// Styles of lines and points: kLineStyle + 0 (text colour) to kLineStyle + 4 select a colour. Adding multiples of 10
+/// changes the shape of the marker.
 inline constexpr int kLineStyle = 100, kTextColourStyle = kLineStyle;
-/// Grey markers: data that somebody else published. kPublishedStyle + 1 and so on are other markers.
+/// Style of a grey marker, for measurements published by others. kPublishedStyle + 1 and so on are grey markers of
+/// other shapes.
 inline constexpr int kPublishedStyle = 200;
-/// Areas without a colour of their own: waiting (white) and everything else (grey). kFadedStyle: area 7 with stripes,
-/// pale.
+/// Styles of areas: waiting (white), everything else (grey), and pale area 7 with stripes.
 inline constexpr int kWaitingStyle = 300, kOtherStyle = 301, kFadedStyle = 302;
 
 /// Unit of an axis. Determines which tick values are round and how tick labels are written.

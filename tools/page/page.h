@@ -1,5 +1,5 @@
-// Builds a page as one HTML file without scripts or external resources: html(Page), and tables, groups of charts,
-// paragraphs and lists for its sections.
+// Builds a page as one HTML file without scripts or external resources: render_html(Page), and tables, groups of
+// charts, paragraphs and lists for its sections.
 #pragma once
 #include <string>
 #include <vector>

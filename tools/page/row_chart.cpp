@@ -22,7 +22,7 @@ std::string row_text(const std::string& label, const std::string& value, double 
 /// Rows of a chart: the first row's label starts at `top`. Vertical lines are drawn beside the bars only, so that no
 /// line crosses a label.
 struct Rows {
-  double top, pitch, bar_height;  // bar_height: height below the label that lines may use
+  double top, pitch, bar_height;  // pitch: distance between rows; bar_height: height of the bar below a row's label
   size_t count;
   double bottom() const { return top + pitch * static_cast<double>(count); }
   std::string line(const std::string& kind, const std::string& x) const {
@@ -115,7 +115,7 @@ std::string render_svg(const BarChart& chart) {
 
 namespace {
 
-/// Returns the marks of a row of a DotChart. @param middle  their y coordinate
+/// Returns the marks of a row of a DotChart. @param middle  y coordinate of the marks
 std::string dot_marks(const DotChart& chart, const DotRow& row, const Scale& x, double middle) {
   std::string out;
   const auto line = [&](const char* kind, double from, double to, double above, double below) {

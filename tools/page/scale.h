@@ -47,7 +47,7 @@ std::string truncate_text(const std::string& text, double width);
 std::string fill_class(int style);
 std::string stroke_class(int style);
 /// Returns the SVG marker of a point. Its shape depends on the style: circle, square, triangle or diamond.
-/// @param x  position as returned by format_x()  @param tip  tooltip
+/// @param x  position as returned by format_x()
 std::string marker(int style, const std::string& x, double y, double size, const std::string& tooltip);
 
 /// Size of the area between a chart's axes: its height, and the space on its left and right, in pixels.

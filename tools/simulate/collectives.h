@@ -20,7 +20,7 @@ void check_cluster(const Cluster& cluster);
 /// Returns the number of nodes that are needed for n devices.
 int count_nodes(const Cluster& cluster, int n);
 
-/// Algorithms of all-reduce. Each also takes S * per_byte, with per_byte of the link.
+/// Algorithms of all-reduce. Each takes S * Link::per_byte seconds in addition to the time given here.
 enum class AllReduce {
   ring,    ///< 2 (n-1) * (a + S / (n * B)): Patarasu and Yuan 2009
   tree,    ///< two pipelined binary trees, up and then down: Sanders, Speck and Traeff 2009

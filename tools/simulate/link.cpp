@@ -68,8 +68,8 @@ double sum_squared_errors(const std::vector<Equation>& equations, const Unknowns
   return sum;
 }
 
-/// Finds the unknowns that minimise squares(). Unknowns whose entry in `used` is false are fixed at 0. Solves the
-/// normal equations by elimination.
+/// Finds the unknowns that minimise sum_squared_errors(). Unknowns whose entry in `used` is false are fixed at 0.
+/// Solves the normal equations by elimination.
 /// @return false if the equations do not determine the unknowns
 bool solve_normal_equations(const std::vector<Equation>& equations, const std::array<bool, 3>& used, Unknowns& x) {
   double a[3][4] = {};

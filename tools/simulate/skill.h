@@ -40,9 +40,9 @@ struct Skill {
   /// Smallest and largest median error on recorded steps of larger widths, after the model was calibrated with one of
   /// these steps. Each step was used for calibration in turn, and then judged on the steps with another micro-batch.
   double min_calibrated_error = 0, max_calibrated_error = 0;
-  /// How much the recorded difference between two numbers of GPUs varies over batch sizes, in seconds. In real
-  /// measurements, noise makes this milliseconds. Zero means that the recorded times are not measurements but sums of
-  /// fewer numbers.
+  /// Largest variation over batch sizes, in seconds, of the recorded difference between the step times on two numbers
+  /// of GPUs. In real measurements, noise makes this some milliseconds. Zero means that the recorded times are not
+  /// measurements but sums of fewer numbers.
   double additivity = 0;
   size_t num_distinct = 0;  ///< if additivity is zero: how many numbers the recorded times are sums of
   GptModel model;           ///< model fitted to the rows with the smallest width

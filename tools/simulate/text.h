@@ -1,4 +1,4 @@
-// append: adds formatted text to a string.
+// append_printf: appends formatted text to a string.
 #pragma once
 #include <cstdarg>
 #include <cstdio>

@@ -34,8 +34,8 @@ std::string first_reads(const std::vector<const Event*>& events, size_t at) {
   return "";
 }
 
-/// Returns the frame of the module with this path for its nodes of backward, below `from`. Adds `time` to this frame
-/// and to those of the modules that contain it.
+/// Returns the frame, below `from`, that collects the backward nodes of the module with this path. Adds `time` to this
+/// frame and to the frames of the modules that contain the module.
 Frame& enter_backward_of_module(Frame& from, const std::string& path, int64_t time) {
   Frame* frame = &from;
   for (size_t dot = path.find('.');; dot = path.find('.', dot + 1)) {
@@ -139,7 +139,7 @@ void CallTree::add_gpu_times(const std::vector<const Event*>& works) {
     const auto launch = frames_by_launch_.find({work->process, work->correlation_id});
     Frame& frame =
         launch != frames_by_launch_.end() ? *launch->second : root_.get_or_add_child(Frame::Kind::kernel, work->name);
-    if (launch == frames_by_launch_.end()) ++frame.num_calls;  // its call is not in the trace
+    if (launch == frames_by_launch_.end()) ++frame.num_calls;  // the trace lacks the host's launch of this kernel
     frame.gpu_time += work->end - work->start;
   }
 }

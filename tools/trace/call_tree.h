@@ -16,20 +16,21 @@ struct Frame {
   Kind kind = Kind::root;
   std::string name;
   std::string shapes;  // tensors that the first kernel of an operation reads, if the tree tells shapes apart
-  /// Whether a module's frame holds nodes of backward that the module's forward recorded, instead of calls of forward.
+  /// For a module: whether the frame collects the backward nodes that the module's forward recorded, instead of calls
+  /// of forward.
   bool backward = false;
   const Frame* parent = nullptr;
   int64_t num_calls = 0, total_time = 0;
-  int64_t gpu_time = 0;  // time of the GPU for the kernels of this frame, without its children
+  int64_t gpu_time = 0;  // GPU time of this frame's own kernels, without the frame's children
   int64_t bytes = 0;
   double flops = 0;
   std::vector<std::unique_ptr<Frame>> children;  // in the order of their first calls
 
-  /// Time outside of all children.
+  /// Time of this frame that is not spent in any of its children.
   int64_t self_time() const;
-  /// Time of the GPU, with the children.
+  /// GPU time of this frame, its children included.
   int64_t gpu_total_time() const;
-  /// Returns the child with this key, which the first call creates.
+  /// Returns the child with this kind, name, shapes and `backward`. Creates it if it does not exist.
   Frame& get_or_add_child(Kind kind, const std::string& name, const std::string& shapes = "", bool backward = false);
 
  private:
@@ -40,11 +41,12 @@ class CallTree {
  public:
   /// @param with_shapes  whether calls of an operation with other input shapes get a frame of their own
   explicit CallTree(const std::vector<Event>& events, bool with_shapes = false);
-  /// The root has a child for each process, which has a child for each thread.
+  /// Returns the root. It has a child for each process, and each of these has a child for each thread.
   const Frame& root() const { return root_; }
   /// Time from the first to the last event of a process, summed over the processes, in nanoseconds.
   int64_t wall_time() const { return wall_time_; }
-  /// Part of wall() in which no thread of the process was in an event, so that nothing is known.
+  /// Part of wall_time() in which no thread of the process was inside an event, so that the trace does not tell what it
+  /// did.
   int64_t uncovered_time() const { return uncovered_time_; }
   size_t num_threads() const { return num_threads_; }
 
@@ -56,7 +58,7 @@ class CallTree {
   Frame root_;
   int64_t wall_time_ = 0, uncovered_time_ = 0;
   size_t num_threads_ = 0;
-  std::vector<std::pair<int64_t, int64_t>> covered_intervals_;  // events of one process that no other event contains
+  std::vector<std::pair<int64_t, int64_t>> covered_intervals_;  // start and end of each outermost event of one process
   std::map<std::pair<int, int64_t>, Frame*> frames_by_launch_;  // frames of kernels by process and correlation ID
 };
 

@@ -13,10 +13,10 @@ inline constexpr int kFirstOtherProcessId = 1000;
 struct Event {
   std::string name;
   std::string kind;      // see TraceEvent::Kind: "kernel", "module", ...
-  std::string category;  // of a GPU event: "kernel", or "gpu_memcpy" for a copy
+  std::string category;  // category of a GPU event: "kernel", or "gpu_memcpy" for a copy
   std::string device;
   std::string reads, writes;  // tensors that a kernel reads and writes, such as "float32(2, 3)"
-  std::string module;         // of a node of backward: path of the module whose forward recorded it
+  std::string module;         // for a backward node: path of the module whose forward recorded the node
   int process = 0, thread = 0;
   int64_t start = 0, end = 0;
   int64_t bytes = 0, correlation_id = 0;

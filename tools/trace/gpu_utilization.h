@@ -13,7 +13,7 @@ struct GpuUtilization {
   double idle = 0;
   double total_time() const { return compute + non_compute + idle; }
 };
-/// Returns the utilization of each GPU, by its name.
+/// Returns the utilization of each GPU, by the name of the GPU.
 std::map<std::string, GpuUtilization> compute_gpu_utilization(const std::vector<Event>& events);
 
 }  // namespace tandem::tools::trace

@@ -9,7 +9,7 @@ struct Report {
   std::string command;  // the command line of the traced program
   const CallTree& tree;
   std::map<std::string, GpuUtilization> gpus;
-  int64_t num_dropped = 0;  // events that are not in the trace
+  int64_t num_dropped = 0;  // number of events that tracing dropped
 };
 /// Returns an HTML page without scripts and requests: a flame graph and the tables.
 std::string render_html(const Report& report);

@@ -30,13 +30,15 @@ bool is_recursive(const Frame& frame) {
       return true;
   return false;
 }
-/// Adds up the totals of the nearest frames below for which `starts` is true.
+/// Returns the sum of total_time over the frames below `frame` for which `starts` is true. Does not search below such a
+/// frame.
 template <class Starts> int64_t sum_nearest(const Frame& frame, const Starts& starts) {
   int64_t time = 0;
   for (const auto& each : frame.children) time += starts(*each) ? each->total_time : sum_nearest(*each, starts);
   return time;
 }
-/// Adds up the GPU times and the bytes of this frame and of the frames below, down to those for which `starts` is true.
+/// Adds the GPU times and the bytes of `frame` and of the frames below it to `row`. Does not descend
+/// into frames for which `starts` is true.
 template <class Row, class Starts> void add_gpu_time_and_bytes(Row& row, const Frame& frame, const Starts& starts) {
   row.gpu_time += frame.gpu_time;
   if constexpr (requires { row.bytes; })
@@ -76,7 +78,7 @@ void add_op(std::map<std::pair<std::string, std::string>, OpTotals>& all, const 
     kernel.total_time += each->total_time;
     add_kernel(kernel, *each);
   }
-  if (frame.bytes > 0) row.bytes = bytes + frame.bytes;  // a collective or a copy knows its own bytes
+  if (frame.bytes > 0) row.bytes = bytes + frame.bytes;  // the event of a collective or a copy contains the bytes moved
 }
 void collect_ops(std::map<std::pair<std::string, std::string>, OpTotals>& all, const Frame& frame) {
   const bool is_folded =
@@ -98,7 +100,7 @@ void collect_modules(std::map<std::string, ModuleRow>& all, const Frame& frame) 
   for (const auto& each : frame.children) collect_modules(all, *each);
 }
 
-/// Returns the name of the phase that a frame begins; "" if it begins none.
+/// Returns the name of the phase that begins with this frame; "" if the frame begins no phase.
 std::string phase_of(const Frame& frame) {
   if (frame.kind == Kind::phase || frame.kind == Kind::span) return frame.name;
   if (!is_module(frame) && frame.kind != Kind::operation && frame.kind != Kind::kernel) return "";

@@ -9,36 +9,36 @@ namespace tandem::tools::trace {
 struct OpRow {
   std::string name, shapes;
   int64_t num_calls = 0;
-  int64_t self_time = 0;   // time outside of other operations
-  int64_t total_time = 0;  // time with the operations inside
-  int64_t gpu_time = 0;    // time of the GPU, for its own kernels
+  int64_t self_time = 0;   // time that is not spent in nested operations
+  int64_t total_time = 0;  // time including nested operations
+  int64_t gpu_time = 0;    // GPU time of the operation's own kernels
   int64_t bytes = 0;
   double flops = 0;
-  std::vector<OpRow> kernels;  // its kernels, longest first; empty if the row is a kernel
+  std::vector<OpRow> kernels;  // kernels of the operation, longest first; empty if the row is a kernel
 };
 /// All calls of a module, and the nodes of backward that its forward recorded.
 struct ModuleRow {
   std::string path;
   int64_t num_calls = 0;
-  int64_t self_time = 0;              // time outside of other modules, of forward and backward
-  int64_t forward = 0, backward = 0;  // times with the modules inside
-  int64_t gpu_time = 0;               // time of the GPU, without other modules
+  int64_t self_time = 0;              // time of forward and backward, without nested modules
+  int64_t forward = 0, backward = 0;  // times including nested modules
+  int64_t gpu_time = 0;               // GPU time, without nested modules
   int64_t bytes = 0;                  // without other modules
   int64_t total_time() const { return forward + backward; }
 };
-/// A phase of the program: those that Tandem marks, "forward" for modules outside of all others, and the program's own
-/// TraceSpans.
+/// A phase of the program: one that Tandem marks, "forward" for modules outside of all phases, or a TraceSpan of the
+/// program itself.
 struct PhaseRow {
   std::string name;
   bool is_span = false;
   int64_t num_calls = 0;
-  int64_t self_time = 0;  // time outside of other phases
+  int64_t self_time = 0;  // time that is not spent in nested phases
   int64_t total_time = 0, gpu_time = 0;
 };
 /// Name of the row for operations in no phase.
 inline constexpr const char* kNoPhase = "(no phase)";
 
-/// Return the rows of a tree, longest self time first; if a GPU worked, longest time of the GPU first.
+/// Return the rows of a tree, sorted by self time, or by GPU time if a GPU worked; the longest first.
 std::vector<OpRow> op_rows(const CallTree& tree);
 std::vector<ModuleRow> module_rows(const CallTree& tree);
 std::vector<PhaseRow> phase_rows(const CallTree& tree);

@@ -11,7 +11,7 @@ struct Settings {
   std::string json;                // file for the tables as JSON; "" writes no file
   std::string report;              // file for the page; "" writes no file
   bool kernels = false;            // whether the printed table lists the kernels of each operation
-  bool shapes = false;             // whether calls with other input shapes are other operations
+  bool shapes = false;             // whether calls of an operation with different input shapes get separate rows
 };
 
 /// Runs the program and the processes that it starts, writes the merged trace, and prints the tables.

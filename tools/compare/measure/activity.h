@@ -26,7 +26,7 @@ struct Activity {
   /// Returns the seconds between `from` and `to` in which threads of the process used a core or waited for one, summed
   /// over the threads; interpolates between samples. Returns 0 if there are no samples.
   double busy_seconds(double from, double to) const;
-  /// Returns the part of busy() in which the threads waited for a core.
+  /// Returns the part of busy_seconds() in which the threads waited for a core.
   double waited_seconds(double from, double to) const;
 };
 

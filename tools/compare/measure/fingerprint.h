@@ -13,7 +13,7 @@ namespace tandem::tools::compare {
 /// Returns a hash of the bytes of a contiguous CPU tensor (FNV-1a, 8 bytes at a time).
 uint64_t hash_tensor(const Tensor& t);
 
-/// Hashes of the bytes that an operation wrote (`hash`) and read (`inputs`).
+/// One executed operation, with hashes of the bytes that it wrote (`hash`) and read (`inputs`).
 struct Fingerprint {
   int step = 0;
   std::string op;

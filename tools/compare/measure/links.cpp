@@ -31,8 +31,8 @@ ProbedLink fit_probe(const std::string& name, const std::vector<std::vector<doub
   }
   const simulate::LinkFit fit = ranks > 0 ? simulate::fit_ring(points) : simulate::fit_link(points);
   out.link = fit.link;
-  // The page draws the time of a whole all-reduce as a + S / B, so the latency and bandwidth of the ring's links are
-  // converted to this form.
+  // The page draws the time of an all-reduce of S bytes as a line, a + S / B. So converts the latency and bandwidth of
+  // the ring's links to the latency a and bandwidth B of the whole all-reduce.
   const double n = ranks, a = fit.link.latency, b = fit.link.bandwidth;
   out.probe.latency = ranks > 0 ? 2 * (n - 1) * a : a;
   out.probe.bandwidth = ranks > 0 ? b * n / (2 * (n - 1)) : b;

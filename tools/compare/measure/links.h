@@ -5,8 +5,8 @@
 
 namespace tandem::tools::compare {
 
-/// A measured link and the latency and bandwidth fitted to it. For an all-reduce, the fitted formula is that of a ring
-/// with n ranks: 2 (n - 1) * (a + S / (n * B)).
+/// A measured link and the latency and bandwidth fitted to it. For an all-reduce of S bytes, the fitted formula is that
+/// of a ring of n ranks whose links have latency a and bandwidth B: 2 (n - 1) * (a + S / (n * B)) seconds.
 struct ProbedLink {
   LinkProbe probe;
   simulate::Link link;

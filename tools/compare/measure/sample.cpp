@@ -20,7 +20,7 @@ namespace {
 Device job_device(const Job& job, int index) { return {Device(job.device).type(), index}; }
 
 /// Runs one training step, and marks the phases that the time breakdown distinguishes.
-/// @param slept  incremented by the seconds of a fault that was planted in the input
+/// @param slept_seconds  incremented by the seconds of a fault that was planted in the input
 double run_step(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step,
                 double& slept_seconds) {
   data::Example<> batch;

@@ -53,7 +53,7 @@ struct RankSample {
   int64_t flat_parameter_bytes = 0;
   /// Times of all-reduces if job.probe is set, by size and repeat.
   std::vector<std::vector<double>> all_reduce_seconds;
-  std::vector<float> parameters;  // concatenated final parameters, if job.plain is set
+  std::vector<float> parameters;  // concatenated final parameters, if job.for_reference_comparison is set
   std::vector<Fingerprint> fingerprints;
   std::vector<Device> devices;  // devices that this rank computes on
   /// Owners of memory blocks at the end of the shown step, from which `memory` is computed.
@@ -63,16 +63,17 @@ struct Sample {
   std::vector<RankSample> ranks;
   /// Returns the seconds of each measured step on rank 0.
   std::vector<double> seconds() const;
-  /// Returns the activity of each process: of each rank, or one for ranks that are threads. Empty without a trace.
+  /// Returns the activity of each process: one per rank, or a single one if all ranks are threads of one process. Empty
+  /// without a trace.
   std::vector<Activity> activities() const;
   /// Returns the trace events of all ranks.
   std::vector<TraceEvent> events() const;
 };
 
-/// Runs a plain job on one device as the reference for `mode`: accumulates gradients shard by shard, in the order in
-/// which the mode sums them. For DP, each shard contributes the gradients of (sum of the shard's losses) / N, where N
-/// is the batch size. For DDP, each shard contributes the gradients of its mean loss, and the sum is multiplied by 1 /
-/// ranks.
+/// Trains on one device as the reference for `mode`, without dropout and with batch norm in evaluation mode.
+/// Accumulates gradients shard by shard, in the order in which the mode sums them. For DP, each shard contributes the
+/// gradients of (sum of the shard's losses) / N, where N is the batch size. For DDP, each shard contributes the
+/// gradients of its mean loss, and the sum is multiplied by 1 / ranks.
 RankSample run_reference(const Mode& mode, const Job& job);
 /// Seconds of single steps on one device, alternately without and with a trace.
 struct TracedSteps {

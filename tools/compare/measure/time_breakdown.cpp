@@ -36,8 +36,8 @@ std::vector<Collective> match_collectives(const std::vector<std::vector<const Tr
       const TraceEvent& e = *by_rank[r][k];
       out[k].start.push_back(e.start);
       out[k].end.push_back(e.end);
-      // A collective starts later than its call if the one before it still runs. That delay is communication, no
-      // lateness of this rank.
+      // A collective starts later than it was called if the collective before it still runs. That delay counts as
+      // communication, not as lateness of this rank.
       const double called = e.queued > 0 ? e.queued : e.start;
       if (r == 0 || called > out[k].last_call_time) {
         out[k].last_call_time = called;

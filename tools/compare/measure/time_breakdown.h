@@ -34,13 +34,14 @@ std::vector<std::vector<Lane>> break_down_steps(const std::vector<TraceEvent>& e
                                                 const std::vector<std::vector<StepTimes>>& steps,
                                                 const std::vector<std::string>& lane_names,
                                                 const std::vector<Activity>& activities = {});
-/// Returns the mean of each lane over the steps that break_down_steps() returned.
+/// Returns, for each lane, the mean times over `steps`, a result of break_down_steps().
 std::vector<Lane> mean_lanes(const std::vector<std::vector<Lane>>& steps);
-/// Returns the mean over all steps of break_down_steps().
+/// Calls break_down_steps(), and returns for each lane the mean times over all steps.
 std::vector<Lane> compute_time_breakdown(const std::vector<TraceEvent>& events,
                                          const std::vector<std::vector<StepTimes>>& steps,
                                          const std::vector<std::string>& lane_names);
-/// Returns the same figures by lane, with the durations of all steps in one list, rounded to microseconds.
+/// Rearranges `steps`, a result of break_down_steps(): for each lane and activity, lists the durations in all steps,
+/// rounded to microseconds.
 std::vector<LaneSteps> list_lane_steps(const std::vector<std::vector<Lane>>& steps);
 
 }  // namespace tandem::tools::compare
