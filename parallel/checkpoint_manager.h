@@ -109,7 +109,7 @@ class CheckpointManager {
   std::string folder_;
   CheckpointOptions options_;
   std::vector<CheckpointPart> parts_;
-  std::shared_ptr<detail::FolderLock> folder_lock_;  // held by rank 0 from its first save() on
+  std::shared_ptr<detail::FolderLock> folder_lock_;  // lock on folder_, which rank 0 holds from its first save() on
 };
 
 }  // namespace tandem

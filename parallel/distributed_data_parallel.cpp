@@ -153,7 +153,7 @@ void DistributedDataParallelBase::broadcast_tensors(const std::vector<Tensor>& t
   const NoGradGuard guard;
   std::map<DType, std::vector<Tensor>> by_dtype;
   for (const Tensor& t : tensors) by_dtype[t.dtype()].push_back(t.detach());
-  std::vector<Tensor> together;  // one flat tensor per dtype
+  std::vector<Tensor> together;  // the values of `tensors`, in one flat tensor per dtype
   for (const auto& entry : by_dtype) {
     std::vector<Tensor> flat;
     flat.reserve(entry.second.size());

@@ -93,7 +93,8 @@ HistorySwapGuard ReplicatedTensors::update_replicas(size_t count, bool persisten
   check_on_first_device();
   if (module_is_replica_ && count == 1) return history_guard;
   copy_to_replicas(count, persistent_replicas);
-  std::vector<std::vector<Tensor>> aliases(count);  // new aliases, which receive the history of the broadcast
+  // new aliases of the originals and of their copies; autograd records the broadcast on these aliases
+  std::vector<std::vector<Tensor>> aliases(count);
   for (size_t r = 0; r < count; ++r) {
     aliases[r].reserve(originals_.size());
     for (const Tensor& t : r == 0 ? originals_ : replicas_[r].buffers.tensors()) aliases[r].push_back(core::alias(t));

@@ -12,7 +12,7 @@
 namespace tandem::tools {
 namespace {
 
-// First and last column of the column of option descriptions in --help.
+// Text columns at which the descriptions of options in --help begin and end.
 constexpr size_t kDescriptionColumn = 22, kLineWidth = 100;
 
 /// Wraps text at spaces into lines from column `left` to kLineWidth. The first line gets no indentation.

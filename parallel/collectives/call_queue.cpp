@@ -86,7 +86,8 @@ void CallQueue::post(SerialQueue& serial_queue, std::vector<QueuedCall> jobs) {
                     [this, &serial_queue, jobs = std::move(jobs)]() mutable { run_queued_calls(serial_queue, jobs); });
 }
 void CallQueue::run_queued_calls(SerialQueue& serial_queue, std::vector<QueuedCall>& jobs) {
-  // makes the GPU of the jobs current: otherwise CUDA would create a context on the first GPU, which takes up memory
+  // makes the GPU of the calls' tensors current: otherwise CUDA would create a context on the first GPU, which takes up
+  // memory
   std::optional<gpu::DeviceGuard> device;
   std::list<cuda::StreamGuard> guards;
   std::exception_ptr error;

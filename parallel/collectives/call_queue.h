@@ -58,7 +58,7 @@ class CallQueue {
   WorkPtr enqueue_on(SerialQueue& serial_queue, QueuedCall job, int tag);
   void post(SerialQueue& serial_queue, std::vector<QueuedCall> jobs);
   void run_queued_calls(SerialQueue& serial_queue,
-                        std::vector<QueuedCall>& jobs);  // also releases the tensors of the jobs
+                        std::vector<QueuedCall>& jobs);  // runs the calls in order, then releases their tensors
 
   Communicator& communicator_;
   const int rank_;

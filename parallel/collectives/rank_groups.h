@@ -12,10 +12,11 @@ class FlightLog;
 struct RankGroups : detail::RankExtension {
   ProcessGroupPtr default_group;  // the default group
   std::vector<ProcessGroupPtr> subgroups;
-  std::shared_ptr<FlightLog> flight_log;  // records the calls of all these groups
+  std::shared_ptr<FlightLog> flight_log;  // log of the calls of all groups of this rank
 
   void leave_all_groups() {
-    while (!subgroups.empty()) subgroups.pop_back();  // newest first, which is the same order on all ranks
+    // leaves the newest group first, so that all ranks leave the groups in the same order
+    while (!subgroups.empty()) subgroups.pop_back();
     default_group.reset();
     flight_log.reset();
   }

@@ -145,15 +145,15 @@ class GradientTracker {
   std::weak_ptr<const bool> backward_token_;  // token of the running backward, which expires if the backward throws
   ForwardStatePtr forward_;
   double weight_ = 0;
-  size_t next_bucket_ = 0;  // index of the bucket to be returned next
-  // By parameter:
-  std::vector<bool> expected_;    // whether a gradient is expected in the running backward
-  std::vector<int> num_arrived_;  // number of gradients that have arrived in the running backward
-  std::vector<int>
-      static_graph_counts_;          // static graph: number of gradients in each backward; empty before the first one
-  std::vector<bool> globally_used_;  // static graph: whether some rank used the parameter; empty in the first backward
-  std::vector<bool> used_;      // whether the parameter got a gradient since the last average, also under no_sync()
-  std::vector<bool> averaged_;  // whether the backward averages the parameter's gradient
+  size_t next_bucket_ = 0;        // index of the bucket to be returned next
+  std::vector<bool> expected_;    // for each parameter: whether its gradient is expected in the running backward
+  std::vector<int> num_arrived_;  // for each parameter: number of gradients that have arrived in the running backward
+  std::vector<int> static_graph_counts_;  // number of gradients of each parameter in every backward of a static graph;
+                                          // empty before the first one
+  std::vector<bool> globally_used_;  // static graph: whether some rank used each parameter; empty in the first backward
+  // for each parameter: whether it got a gradient since the last average, also under no_sync()
+  std::vector<bool> used_;
+  std::vector<bool> averaged_;  // for each parameter: whether the running backward averages its gradient
   // record_order_: the first backward records the order of gradients. should_rebuild_buckets_: the next forward
   // rebuilds the buckets in this order.
   bool record_order_, should_rebuild_buckets_ = false;

@@ -23,7 +23,7 @@ BucketPlan plan_buckets(const std::vector<BucketItem>& items, int64_t first_cap,
 
 /// Offsets of tensors in one flat tensor, which may consist of several shards of equal length.
 struct FlatLayout {
-  std::vector<int64_t> offsets;  // offset of the first element of each tensor
+  std::vector<int64_t> offsets;  // offset, in the flat tensor, of the first element of each tensor
   int64_t shard_numel;           // number of elements in each shard
 };
 /// Places tensors one after the other, each at a multiple of `vector` elements. If there are several shards, they have

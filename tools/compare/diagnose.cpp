@@ -76,7 +76,7 @@ class TracedRun {
   const Series& step_without_core_waits() const { return step_without_core_waits_; }
   bool is_too_short() const { return step_.size() < kMinSteps || mean(step_) <= 0; }
 
-  /// Returns, for each step, the seconds that a lane spent on `what`, a key of LaneSteps::seconds.
+  /// Returns, for each step, the seconds that a lane (rank or device) spent on `what`, a key of LaneSteps::seconds.
   Series lane_series(size_t lane, const std::string& what) const {
     const std::map<std::string, Series>& seconds = run_.steps[lane].seconds;
     const auto at = seconds.find(what);
@@ -87,7 +87,7 @@ class TracedRun {
     for (const std::string& what : whats) sum = add_scaled(sum, lane_series(lane, what), 1);
     return sum;
   }
-  /// Returns, for each step, the mean over all lanes but `except` of the seconds spent on `what`.
+  /// Returns, for each step, the mean over all lanes (ranks or devices) but `except` of the seconds spent on `what`.
   Series mean_over_lanes(const std::string& what, size_t except = SIZE_MAX) const {
     Series sum(step_.size(), 0.0);
     const double n = num_lanes_as_double() - (except < num_lanes() ? 1 : 0);
@@ -95,11 +95,12 @@ class TracedRun {
       if (l != except) sum = add_scaled(sum, lane_series(l, what), 1 / n);
     return sum;
   }
-  /// Returns, for each step, the minimum over all lanes of the seconds spent on `what`.
+  /// Returns, for each step, the minimum over all lanes (ranks or devices) of the seconds spent on `what`.
   Series min_over_lanes(const std::string& what) const {
     return min_over_lanes([&](size_t lane) { return lane_series(lane, what); });
   }
-  /// Returns the seconds that a lane spent on loading batches, without those in which it waited for a core.
+  /// Returns, for each step, the seconds that a lane (rank or device) spent on loading batches, without those in which
+  /// it waited for a core.
   Series loading(size_t lane) const {
     return add_scaled(lane_series(lane, "input"), lane_series(lane, "input without a core"), -1);
   }
@@ -156,8 +157,9 @@ class TracedRun {
   Series step_, step_without_core_waits_;  // means over the lanes
 };
 
-/// Returns how much longer the others wait for `lane` than it waits for them. Subtracts the time by which `lane` waited
-/// longer for a CPU core than the others did, because that is no fault of the lane.
+/// Returns, for each step, how much longer the other lanes (ranks or devices) wait for `lane` than it waits for them.
+/// Subtracts the time by which `lane` waited longer for a CPU core than the others did, because that is no fault of the
+/// lane.
 Series lateness(const TracedRun& run, size_t lane) {
   Series late = run.mean_over_lanes("waiting for " + run.name(lane), lane);
   for (size_t l = 0; l < run.num_lanes(); ++l)

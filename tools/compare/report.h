@@ -15,7 +15,7 @@ struct Interval {
   double median = 0;
   /// Ends of the interval; NaN if it does not exist, so that every comparison with them is false.
   double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
-  int n = 0;       // number of values; 0 if the figure was not computed from repeats
+  int n = 0;       // number of values of which this is the median; 0 if it was not computed from repeats
   int needed = 0;  // number of values that the interval needs
   bool is_valid() const { return low <= high; }
 };
@@ -29,24 +29,25 @@ inline const std::vector<std::string> kPhases = {
 /// How one lane (a device or a rank) spent a training step. Each moment belongs to one phase, to waiting for one lane
 /// (or for "a free core", "threads to wake up" or "the end of a stop"), or to `unattributed`.
 struct Lane {
-  std::string name;                           // name of the lane, such as "cpu:1" or "rank 0"
+  std::string name;                           // name of the device or rank, such as "cpu:1" or "rank 0"
   double step = 0;                            // duration of a step: the sum of the next three fields
   std::map<std::string, double> phases;       // seconds by phase, with the names in kPhases
-  std::map<std::string, double> waiting_for;  // seconds by the name of the lane that this lane waited for
+  std::map<std::string, double> waiting_for;  // seconds of waiting, by the name of the lane that was waited for
   double unattributed = 0;
   double hidden = 0;  // seconds of communication that overlap computation
   /// Seconds of exposed communication in which the ranks that communicate neither used a core nor waited for one, so
   /// that only the link can have been busy.
   double link = 0;
-  /// Seconds in which the lane's thread was runnable but had no core. For DP: the sum over all threads of the process,
-  /// divided by the number of devices.
+  /// Seconds in which the thread of this device or rank was runnable but had no core. For DP: the sum over all threads
+  /// of the process, divided by the number of devices.
   double without_core = 0;
-  /// Seconds of the phase "input" in which the lane's process had threads that were runnable but had no core. Only the
-  /// diagnosis uses it, by way of LaneSteps.
+  /// Seconds of the phase "input" in which the process of this device or rank had threads that were runnable but had no
+  /// core. Only the diagnosis uses it, by way of LaneSteps.
   double input_without_core = 0;
 };
 
-/// Durations of one lane's phases and waits in each traced step. The diagnosis is derived from them.
+/// Durations of the phases and waits of one lane (device or rank) in each traced step. The diagnosis is derived from
+/// them.
 struct LaneSteps {
   std::string name;
   /// Seconds in each step, by activity: "step" (the duration), the phases, "waiting for " and the name of a
@@ -54,10 +55,11 @@ struct LaneSteps {
   /// it is 0 in all steps.
   std::map<std::string, std::vector<double>> seconds;
 };
-/// The traced step that the timeline, the buckets and the memory show: the one of median duration on the first lane.
+/// The traced step that the timeline, the buckets and the memory show: the step of median duration on the first device
+/// or rank.
 struct ShownStep {
   int number = 0, of = 0;  // number of the step, from 1, and number of traced steps; 0 if no step was traced
-  double seconds = 0;      // duration of this step on the first lane
+  double seconds = 0;      // duration of this step on the first device or rank
 };
 
 /// One bar on the timeline of a step. Times count from the step's start.
@@ -124,8 +126,8 @@ struct Run {
   /// Speedup over one device with all cores, computed for each repeat. At the main batch, the intervals of all modes
   /// hold together with a probability of 95 % (see compare_modes()); elsewhere each one by itself.
   Interval speedup;
-  std::vector<Lane> lanes;       // time breakdown of each lane, as means over the traced steps
-  std::vector<LaneSteps> steps;  // durations of each lane's phases and waits in every traced step
+  std::vector<Lane> lanes;       // time breakdown of each device or rank, as means over the traced steps
+  std::vector<LaneSteps> steps;  // durations of phases and waits in each traced step, by device or rank
   /// CPU time that other programs used during the traced steps, divided by the duration of these steps; -1 if unknown
   double cores_of_others = -1;
   ShownStep shown_step;

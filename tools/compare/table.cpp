@@ -38,7 +38,7 @@ std::string wrap_text(const std::string& text) {
   return line.empty() ? out : out + line + "\n";
 }
 
-/// Returns the second line of the heading of the speedups.
+/// Returns the second line of the heading of the column of speedups.
 std::string describe_intervals(const Report& report, const std::string& model, int64_t batch) {
   const Comparison comparison = compare_modes(report, model, batch);
   return comparison.has_intervals() ? "(joint 95 % interval)" : str_cat("(n = ", comparison.n, ": no interval)");

@@ -7,7 +7,7 @@ namespace tandem::tools {
 /// The network named `kind` (mlp, lenet or fashion_cnn), for (N, 1, 28, 28) images.
 class NetImpl : public nn::Cloneable<NetImpl> {
  public:
-  /// @throws Error if `kind` is not one of these names
+  /// @throws Error if `kind` is not mlp, lenet or fashion_cnn
   explicit NetImpl(std::string kind);
   void reset() override;
   using Cloneable::to;

@@ -44,7 +44,7 @@ Job::Job(const LaunchContext& launch, Attempt& attempt, int restarts)
                              .restarts = restarts,
                              .threads = launch.options.threads,
                              .flight = flight};
-    if (!flight.empty())  // removes a record that an earlier job has left
+    if (!flight.empty())  // removes the rank's flight record from an earlier job
       ::unlink((flight + "/flight_rank_" + std::to_string(rank_env.rank) + ".json").c_str());
     if (launch.options.pin) rank_env.cpus = cpu_share(r, launch.num_ranks);
     attempt.set_store_address(rank_env);

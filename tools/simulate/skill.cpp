@@ -183,7 +183,7 @@ void check_overheads(const Rows& rows, const std::vector<LinkPoint>& points, Ski
   known.reserve(others.size());
   for (const LinkPoint& p : others) known.push_back(p.seconds / ring_seconds(p, link));
   const double low = quantile(known, 0.05), high = quantile(known, 0.95);
-  using Shape = std::tuple<int, int, double, double>;  // hidden, layers, micro-batch, passes
+  using Shape = std::tuple<int, int, double, double>;  // hidden size, layers, size of micro-batch, passes
   std::map<Shape, const GptRow*> on_two;
   for (const GptRow& row : rows)
     if (row.num_gpus == 2) on_two[{row.hidden_size, row.num_layers, row.micro_batch, row.passes()}] = &row;

@@ -15,7 +15,7 @@ struct Frame {
   enum class Kind : int8_t { root, process, thread, span, phase, module, operation, kernel };
   Kind kind = Kind::root;
   std::string name;
-  std::string shapes;  // tensors that the first kernel of an operation reads, if the tree tells shapes apart
+  std::string shapes;  // tensors that the operation's first kernel reads; "" unless the tree separates calls by shapes
   /// For a module: whether the frame collects the backward nodes that the module's forward recorded, instead of calls
   /// of forward.
   bool backward = false;

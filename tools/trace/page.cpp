@@ -79,7 +79,7 @@ page::FlameFrame to_flame(const Frame& frame, int64_t all) {
   return out;
 }
 std::string flame_graph(const CallTree& tree) {
-  const Frame* top = &tree.root();  // leaves out a single process and a single thread
+  const Frame* top = &tree.root();  // skips the frame of the process or thread if there is only one
   while (top->children.size() == 1 && (top->kind == Kind::root || top->kind == Kind::process))
     top = top->children[0].get();
   page::FlameGraph graph;

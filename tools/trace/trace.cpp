@@ -176,7 +176,7 @@ void read_trace(const std::string& path, int process, std::vector<Event>& events
   }
 }
 
-/// Everything that the traced processes wrote.
+/// Contents of all trace files that the traced processes wrote.
 struct Trace {
   std::vector<Event> events;
   std::vector<std::string> lines;

@@ -153,7 +153,7 @@ class GlooLink {
   std::list<PendingWait> waits_;  // oldest wait first
   // for each rank that has left: when this rank learned of it, by rank in this group
   std::map<int, Clock::time_point> left_ranks_;
-  std::shared_ptr<gloo::Context> context_;  // null if there is one rank
+  std::shared_ptr<gloo::Context> context_;  // null if the group has only one rank
   std::shared_ptr<SharedMemory> shared_memory_;
   std::unique_ptr<Mailbox> mailbox_;
   uint64_t num_headers_written_ = 0;  // number of calls whose headers this rank has written into shared memory

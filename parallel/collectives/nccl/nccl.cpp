@@ -376,8 +376,9 @@ class NcclCommunicator final : public Communicator {
   nccl::NcclWatchdog nccl_watchdog_;
   NcclComm* comm_ = nullptr;  // communicator of all ranks; nccl_watchdog_ owns it
 
-  std::mutex mutex_;                                           // guards pair_comms_
-  std::map<std::tuple<int, int, int>, NcclComm*> pair_comms_;  // made by get_pair_comm(), by sender, receiver and tag
+  std::mutex mutex_;  // guards pair_comms_
+  // communicators from get_pair_comm(), by sender, receiver and tag
+  std::map<std::tuple<int, int, int>, NcclComm*> pair_comms_;
 
   bool in_group_call_ =
       false;  // Only the thread that runs collectives uses in_group_call_, group_launches_ and after_group_callbacks_.

@@ -66,7 +66,7 @@ std::shared_ptr<StoreServer> host_store(const JobEnvironment& env, const std::st
   }
 }
 
-/// Address of a group's store, and on rank 0 the server.
+/// Address of a group's store. On rank 0, which hosts the store, also its server.
 struct StoreAddress {
   std::string address;
   int port;

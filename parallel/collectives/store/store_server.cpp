@@ -45,7 +45,7 @@ struct Member {
   std::string group;
   int rank = 0, waits_for = -1;
   Clock::time_point last_report;  // time of the last report
-  milliseconds interval;          // time from one report to the next
+  milliseconds interval;          // time until the member's next report
   milliseconds max_silence{0};    // without a report for this time, the member is lost; 0: never
   std::string name = {};
   bool is_lost() const { return max_silence.count() > 0 && Clock::now() >= last_report + max_silence; }
@@ -279,7 +279,7 @@ class StoreServer::EventLoop {
       std::getline(text, name);
       constexpr int64_t kDay = milliseconds(std::chrono::hours(24)).count();
       silence = std::clamp<int64_t>(silence, 0, kDay);
-      const milliseconds interval(r.wait_ms);  // 0 in the first report, which the second one follows at once
+      const milliseconds interval(r.wait_ms);  // 0 in a rank's first report, because its second report follows at once
       c.member = Member{r.key, rank, waits_for, Clock::now(), interval, milliseconds(silence), name};
       c.has_pending_report = true;
       c.deadline = deadline_after(interval);

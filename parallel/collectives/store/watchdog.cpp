@@ -94,7 +94,7 @@ void Watchdog::end_process_unless_reported(const std::string& error) {
                            " ends because its job has failed: " + error.substr(0, 3000) + "\n";
   if (wait_until_ready(
           STDERR_FILENO, POLLOUT,
-          deadline_after(std::chrono::milliseconds(100))))  // short, because the reader of stderr may be blocked
+          deadline_after(std::chrono::milliseconds(100))))  // short, because whoever reads stderr may be blocked
     (void)!::write(STDERR_FILENO, text.data(), text.size());
   std::_Exit(1);
 }

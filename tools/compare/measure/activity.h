@@ -20,7 +20,7 @@ struct TimeSpan {
 };
 /// Record of one process.
 struct Activity {
-  std::vector<ActivitySample> samples;  // about one for each millisecond
+  std::vector<ActivitySample> samples;  // about one sample per millisecond
   std::vector<TimeSpan> stops;  // times in which no thread of the process could run although cores were free for it
 
   /// Returns the seconds between `from` and `to` in which threads of the process used a core or waited for one, summed

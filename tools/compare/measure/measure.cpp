@@ -106,7 +106,7 @@ std::vector<std::string> lane_names(const Row& row) {
 
 const StepTimes& shown_step(const RankSample& rank) { return rank.steps[static_cast<size_t>(rank.shown_step)]; }
 
-/// Returns the phases, kernels and collectives of each lane in the shown step.
+/// Returns the phases, kernels and collectives of each lane (device or rank) in the shown step.
 std::vector<TimelineRow> extract_timeline(const Row& row, const Sample& sample) {
   const std::vector<std::string> names = lane_names(row);
   std::vector<TimelineRow> rows;

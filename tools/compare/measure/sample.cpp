@@ -140,7 +140,7 @@ int find_median_step(const std::vector<StepTimes>& steps) {
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return seconds(a) < seconds(b); });
   return order.at((order.size() - 1) / 2);
 }
-/// Returns the step that rank 0 chose.
+/// Broadcasts the value of `mine` on rank 0, the index of the step to show, and returns it on all ranks.
 int broadcast_shown_step(int mine) {
   std::string text = std::to_string(mine);
   distributed::broadcast_bytes(text, 0);

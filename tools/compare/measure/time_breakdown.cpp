@@ -11,11 +11,12 @@ namespace {
 
 using Kind = TraceEvent::Kind;
 
-/// Pseudo-lane for which the first device waits while no device works, because threads are being woken up.
+/// Name in Lane::waiting_for while DataParallel's first device waits and no device works, because threads are being
+/// woken up.
 const char* const kThreadWakeupLane = "threads to wake up";
-/// Pseudo-lane for which a lane waits while its thread is runnable but no core is free.
+/// Name in Lane::waiting_for while a thread is runnable but no CPU core is free.
 const char* const kFreeCoreLane = "a free core";
-/// Pseudo-lane for which a lane waits while its process is stopped.
+/// Name in Lane::waiting_for while a process is stopped from outside.
 const char* const kEndOfStopLane = "the end of a stop";
 
 /// One collective: its start and end on every rank.
@@ -163,7 +164,8 @@ void attribute_dp_step(const std::vector<LaneStep>& lanes, StepTimes step, const
 struct RankSteps {
   std::vector<LaneStep> lanes;
   std::vector<StepTimes> steps;
-  const std::vector<Activity>& activities;  // one for each rank, one for all, or none
+  // activity of each rank's process; one entry if all ranks share a process; empty if unknown
+  const std::vector<Activity>& activities;
 
   const std::vector<TimeSpan>& stops(size_t rank) const {
     static const std::vector<TimeSpan> kNone;

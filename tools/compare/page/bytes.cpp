@@ -36,7 +36,8 @@ const TransferKind& transfer_kind(const std::string& what) {
 }
 int transfer_style(const TransferKind& kind) {
   const int style = phase_style(kind.phase);
-  return style < kStripedStyle ? style + kStripedStyle : style;  // stripes, because all transfers move data
+  // adds stripes, which mark the movement of data in all charts
+  return style < kStripedStyle ? style + kStripedStyle : style;
 }
 
 std::string bytes_sentence(const JobRuns& job) {

@@ -65,7 +65,7 @@ std::vector<DrawnPoint> select_points_to_draw(const Memory& memory) {
     return sum;
   };
   const double begin = memory.seconds.front(), width = (memory.seconds.back() - begin) / kMaxPoints;
-  size_t now = 0;  // index of the last entry before the end of the current part
+  size_t now = 0;  // index of the last entry of `memory` before the end of the current part
   for (size_t part = 0; part < kMaxPoints; ++part) {
     size_t most = now;
     while (now + 1 < n && memory.seconds[now + 1] <= begin + width * static_cast<double>(part + 1))

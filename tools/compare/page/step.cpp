@@ -16,7 +16,7 @@ TimeBreakdown compute_breakdown(const Lane& lane) {
   for (const auto& [name, seconds] : lane.waiting_for) breakdown.waiting += seconds;
   return breakdown;
 }
-/// Returns the mean of compute_breakdown() over a run's lanes.
+/// Returns the mean of compute_breakdown() over a run's lanes (devices or ranks).
 TimeBreakdown mean_breakdown(const Run& run) {
   TimeBreakdown mean;
   const auto n = static_cast<double>(run.lanes.size());
@@ -65,7 +65,8 @@ std::string describe_waits(const Lane& lane) {
   return out;
 }
 
-/// Returns a sentence about the lane that waits for the largest fraction of its step, among all runs of a job.
+/// Returns a sentence about the lane (device or rank) that waits for the largest fraction of its step, among all runs
+/// of a job.
 std::string waiting_sentence(const JobRuns& job) {
   const Run* longest_run = nullptr;
   const Lane* longest = nullptr;
