@@ -15,7 +15,7 @@ struct Interval {
   double median = 0;
   /// Ends of the interval; NaN if it does not exist, so that every comparison with them is false.
   double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
-  int n = 0;       // number of values of which this is the median; 0 if it was not computed from repeats
+  int n = 0;       // number of values behind the median; 0 if it was not computed from repeats
   int needed = 0;  // number of values that the interval needs
   bool is_valid() const { return low <= high; }
 };
