@@ -51,7 +51,7 @@ void StepInBackward::on_bucket_averaged(size_t bucket) {
   if (bucket < buckets.size()) {
     for (const size_t i : buckets[bucket])
       if (optimizer_indices_[i]) now.push_back(*optimizer_indices_[i]);
-  } else {  // all other parameters, including those that DDP ignores and are in no bucket
+  } else {  // steps all other parameters, including those that are in no bucket because DDP ignores them
     for (size_t i = 0; i < has_stepped_.size(); ++i)
       if (!has_stepped_[i]) now.push_back(i);
   }

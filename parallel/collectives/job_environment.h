@@ -20,7 +20,7 @@ struct JobEnvironment {
   // sources of the settings: "OMPI_COMM_WORLD_RANK; address: all ranks are on this machine; ..."
   std::string sources = {};
 };
-/// Returns the control port, "host:port", of the mpiexec (of MPICH, by its process manager hydra) that started this
+/// Returns the control port, "host:port", of the mpiexec of MPICH (whose process manager is hydra) that started this
 /// process; "" if there is none. It is an argument of hydra's proxy processes, which are ancestors of this process, and
 /// is the same on all machines.
 std::string find_hydra_control_port();

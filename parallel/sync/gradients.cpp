@@ -13,8 +13,8 @@
 namespace tandem::nn::parallel::detail {
 
 namespace {
-/// Gradient accumulators that have a hook of some Gradients of this process. An accumulator may have only one such
-/// hook: two hooks would reduce a gradient while the first reduction still runs.
+/// Gradient accumulators that have a hook of some Gradients object of this process. An accumulator may have only one
+/// such hook: two hooks would reduce a gradient while the first reduction still runs.
 struct AccumulatorRegistry {
   std::mutex mutex;
   std::map<const autograd::AccumulateGrad*, std::string> owners;

@@ -17,7 +17,7 @@ class Gradients {
   /// @param error_prefix  name with which errors begin: "DistributedDataParallel"
   /// @param gradient_as_bucket_view  if true, grad() is a view of the bucket; otherwise grad() has memory of its own
   /// and is copied
-  /// @throws Error if a parameter is also in another Gradients
+  /// @throws Error if a parameter is also in another Gradients object
   Gradients(std::string error_prefix, const NamedParameters& parameters, bool gradient_as_bucket_view);
   Gradients(const Gradients&) = delete;
   ~Gradients();  // removes the hooks from the accumulators

@@ -123,8 +123,8 @@ std::optional<std::vector<bool>> StatusExchange::globally_used(std::vector<bool>
   last_got_expected_ = std::move(got_expected);
   return {};
 }
-/// Returns whether some rank had 0: the average is 1, within rounding, if all ranks had 1, and each 0 lowers it by 1 /
-/// size.
+/// Returns whether all_used was 0 on some rank before it was averaged. The average is 1, within rounding, if it was 1
+/// on all ranks; each 0 lowers the average by 1 / (number of ranks).
 bool StatusExchange::has_unused_on_any_rank(const Tensor& all_used) const {
   return all_used.item<double>() < 1 - 0.5 / group_->size();
 }

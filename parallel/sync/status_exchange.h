@@ -37,7 +37,8 @@ class StatusExchange {
   /// first gradient is sent.
   bool has_weight_scale() const { return has_weight_scale_; }
   void all_reduce_weight_scale(double weight);
-  /// Multiplies a bucket's gradients by weight / unit, where unit is the unit of weights described above.
+  /// Multiplies a bucket's gradients by weight / unit, where unit is the unit of weights that has_weight_scale()
+  /// describes.
   void apply_weight(Tensor gradients, double weight) const;
   /// Writes the status of this rank. Call this before the last bucket is sent.
   void set_status(bool all_used, double weight);

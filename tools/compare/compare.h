@@ -42,7 +42,8 @@ Report measure(const Settings& settings, const std::function<bool()>& stop, std:
 /// Runs one DDP rank in this process. run_sample() starts such processes by calling this program with hidden options.
 void run_rank_process(const std::string& folder, const Mode& mode, const Job& job);
 
-/// Returns the measured transfers per step, by kind and link, with the bytes that the formulas predict.
+/// Returns the measured transfers per step, by kind and link, with the bytes that the formulas of docs/course.md
+/// predict.
 std::vector<TransferTotals> list_transfers(const Mode& mode, const Job& job, const Sample& sample);
 /// Fills report.diagnosis from the traced steps (Run::steps) of all runs.
 void diagnose(Report& report);

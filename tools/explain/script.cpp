@@ -1,4 +1,4 @@
-// Implements plan and count_steps, which compute the examples and loss weights of every step on every rank, and
+// Implements plan_steps and count_steps, which compute the examples and loss weights of every step on every rank, and
 // script_causes, which lists how two scripts differ.
 #include "tandem/tools/explain/script.h"
 

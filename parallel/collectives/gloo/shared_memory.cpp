@@ -43,7 +43,7 @@ SegmentToken make_random_segment_token() {
 struct SegmentAddress {
   SegmentToken token;
   uint64_t bytes, device, inode;
-  int64_t process_id, file_descriptor;  // file: descriptor of the segment in `process`; -1 if the rank has no segment
+  int64_t process_id, file_descriptor;  // file_descriptor: in the process process_id; -1 if there is no segment
 };
 static_assert(sizeof(SegmentAddress) <= SharedMemory::kSegmentAddressBytes);
 

@@ -119,8 +119,9 @@ ProcessGroupPtr rendezvous_from_environment(const InitOptions& o,
       job.store = connect();
       job.watchdog_store = connect();
       // Rank 0 may have replaced the store of its previous group by a new one between the two calls of connect(). Then
-      // `watch` would be connected to the new store but `store` to the old one, and the new store would count this rank
-      // as lost when `watch` closes. An answer on `store` shows that both connect to the same store.
+      // job.watchdog_store would be connected to the new store but job.store to the old one, and the new store would
+      // count this rank as lost when job.watchdog_store closes. An answer on job.store shows that both are connected to
+      // the same store.
       const auto hosted = job.store->find(kHostedGroupKey, std::chrono::milliseconds(0));
       TANDEM_CHECK_AS(DistributedError, !hosted || group_number(*hosted) <= group_number(name),
                       "init_process_group: ", describe_rank(rank, nullptr), " makes ", name,

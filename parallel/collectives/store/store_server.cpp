@@ -56,7 +56,7 @@ struct Connection {
   Descriptor socket;
   std::string received_bytes = {}, unsent_bytes = {};
   bool authenticated = false;                   // the client has shown the token
-  bool close_after_sending = false;             // close once `out` is sent
+  bool close_after_sending = false;             // close once unsent_bytes has been sent
   std::optional<std::string> awaited_key = {};  // key that the client waits for
   std::optional<Member> member = {};
   bool has_pending_report = false;  // true while a report waits for a failure of the group

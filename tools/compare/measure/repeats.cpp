@@ -15,7 +15,7 @@ namespace {
 bool is_weak_scaling(const Row& row) { return row.run.scaling == "weak"; }
 bool has_fixed_num_repeats(const Settings& s) { return s.repeats > 0; }
 /// Returns the number of times at which the results may end the measurement: as soon as there are enough repeats for
-/// intervals, and at the end. A quick measurement never ends early: it has one look.
+/// intervals, and at the end. A quick measurement never ends early, so the number is 1.
 int count_looks(const Settings& s) { return has_fixed_num_repeats(s) || s.quick ? 1 : 2; }
 /// Returns the number of repeats after which the results are looked at for the first time.
 int num_repeats_before_first_look(const Settings& s, const std::vector<Row>& rows) {
