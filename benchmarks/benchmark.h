@@ -30,7 +30,7 @@ struct Benchmark {
 
 std::vector<Benchmark> all_benchmarks();
 
-// Functions that return the tables of the sources in ops/.
+// Each function returns the benchmarks that one source file in ops/ defines.
 std::vector<Benchmark> overhead_benchmarks();
 std::vector<Benchmark> elementwise_benchmarks();
 std::vector<Benchmark> inplace_benchmarks();
@@ -43,7 +43,7 @@ std::vector<Benchmark> index_benchmarks();
 std::vector<Benchmark> view_benchmarks();
 std::vector<Benchmark> fill_benchmarks();
 std::vector<Benchmark> optim_benchmarks();
-// Functions that return the tables of the sources in models/.
+// Each function returns the benchmarks that one source file in models/ defines.
 std::vector<Benchmark> training_benchmarks();
 
 // ---- helpers for writing the tables

@@ -1,5 +1,5 @@
-// BuildProgram: times a build of Tandem, from this commit or another, through its command line with one process for
-// each sample.
+// BuildProgram: times a build of Tandem, from this commit or another. Each sample runs the build's command line in a
+// new process.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>

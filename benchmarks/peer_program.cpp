@@ -36,7 +36,7 @@ PeerProgram::PeerProgram(Command command, double timeout_seconds)
   timeout.tv_sec = static_cast<time_t>(timeout_seconds);
   timeout.tv_usec = static_cast<suseconds_t>((timeout_seconds - static_cast<double>(timeout.tv_sec)) * 1e6);
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-  // The command's own variables go first, because getenv returns the first entry of a name.
+  // The command's own variables go first: if a name occurs twice in the environment, getenv returns the first value.
   std::vector<std::string> environment = command_.environment;
   for (char** e = environ; *e; ++e) environment.emplace_back(*e);
   posix_spawn_file_actions_t actions;

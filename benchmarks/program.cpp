@@ -62,7 +62,8 @@ std::optional<double> TandemProgram::prepare(const Case& c) {
   manual_seed(0);
   const Run& run = prepared_runs_[c.key()] = c.benchmark->prepare(c.shapes);
   for (int i = 0; i < 3; ++i) run();
-  // The time of one call determines how many calls take about 5 ms; the mean over these calls is the estimate.
+  // Estimates in two steps: the time of one call gives the number of calls that take about 5 ms, and the mean over
+  // these calls is the estimate.
   const double one = seconds_per_call(*c.benchmark, run, 1);
   return seconds_per_call(*c.benchmark, run,
                           std::clamp<int64_t>(static_cast<int64_t>(0.005 / std::max(one, 1e-9)), 1, 10000));

@@ -18,7 +18,8 @@ struct Case {
   const Benchmark* benchmark;
   Shapes shapes;
   std::string key() const { return benchmark->name + " " + shapes_to_string(shapes); }
-  /// key() without "captured_" in the name: if Tandem replays a Graph, peers do the same work without one.
+  /// key() without "captured_" in the benchmark's name. Where Tandem replays a Graph, a peer does the same work without
+  /// a graph.
   std::string peer_key() const;
 };
 

@@ -18,7 +18,7 @@ struct Settings {
   std::string baseline;
   std::string device = "cpu";         // "cpu", or "cuda": Tandem and its peers run on the first GPU
   std::string precision = "highest";  // precision of float32 products on a GPU (set_float32_matmul_precision)
-  std::vector<std::string> cases;     // cases "name shapes"; if not empty, only these run and `filter` is ignored
+  std::vector<std::string> cases;     // cases to run, each as "name shapes"; if not empty, `filter` is ignored
   std::string json;                   // JSON file for the results; empty if none is to be written
 };
 

@@ -1,4 +1,4 @@
-// ScratchFolder: a temporary folder that is removed when a command of `tandem` ends. Used here and in tools/.
+// ScratchFolder: a temporary folder that is removed when a command of `tandem` ends. Used by benchmarks/ and tools/.
 #pragma once
 #include <stdlib.h>
 

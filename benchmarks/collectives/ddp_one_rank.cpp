@@ -45,7 +45,7 @@ void compare_step_times(const char* name, Module bare, Module wrapped, const Ten
   }
   std::sort(ratios.begin(), ratios.end());
   std::sort(times.begin(), times.end());
-  // Order statistics n / 2 -+ 0.98 * sqrt(n) enclose the median of the distribution with a probability of 95 %.
+  // With a probability of 95 %, the true median lies between the sorted ratios at positions n / 2 -+ 0.98 * sqrt(n).
   const double n = pairs, half = 0.98 * std::sqrt(n);
   const auto at = [&](double i) { return ratios[static_cast<size_t>(std::clamp(i, 0.0, n - 1))]; };
   std::printf(

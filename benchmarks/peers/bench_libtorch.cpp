@@ -374,7 +374,7 @@ int main(int argc, char** argv) {
   for (std::string line; std::getline(std::cin, line);) {
     try {
       std::cout << answer_request(table, ready, line) << std::endl;
-    } catch (const std::exception& error) {  // the answer is the first line of the error message
+    } catch (const std::exception& error) {  // replies to the request with the first line of the error message
       const std::string what = error.what();
       std::cout << "error: " << what.substr(0, what.find('\n')) << std::endl;
     }
