@@ -24,8 +24,8 @@ namespace {
 // Numbers of queries and keys in a block. The scores of a block, and in backward also their gradients, stay in the L2
 // cache.
 constexpr int64_t kQueryBlockSize = 64, kKeyBlockSize = 512, kBackwardKeyBlockSize = 256;
-// Number of units of work that backward aims at. If there are fewer matrices than this, the keys of each matrix are
-// split into groups, which are units of work.
+// Number of units of work that backward aims at. If there are fewer (batch, head) matrices than this, the keys of each
+// matrix are split into groups, and each group is a unit of work.
 constexpr int64_t kTargetWorkUnits = 16;
 
 struct Attention {
@@ -44,7 +44,8 @@ struct Attention {
   std::array<LoopScalar, 3> dropout(int64_t matrix, int64_t query, int64_t key) const {
     return {real(1 - dropout_p), integer((matrix * l + query) * s + key), integer(s)};
   }
-  /// Returns the number of keys that the queries before index `query_end` see, counted from key 0.
+  /// Returns the number of keys that are visible to at least one of the queries [0, query_end). These are the first
+  /// keys.
   int64_t num_visible_keys(int64_t query_end) const { return causal ? std::min(s, query_end) : s; }
 };
 

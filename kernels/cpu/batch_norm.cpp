@@ -36,8 +36,8 @@ void run_blocks(const char* name, const LoopTables& loops, TensorRefs writes, Te
                 std::min(rows, kBlockLength) * std::min(channels, kBlockChannels)));
 }
 
-/// Sizes that are needed to combine the sums of a channel's blocks (kBlockLength rows each) into the channel's
-/// statistics.
+/// Numbers of blocks and channels, number of rows (count) and eps. They are needed to combine the sums over a channel's
+/// blocks, of kBlockLength rows each, into the channel's statistics.
 struct FinalReduction {
   int64_t blocks, channels;
   double count, eps;
@@ -77,8 +77,8 @@ void row_stats(const Tensor& x, double eps, Tensor& mean, Tensor& var, Tensor& r
                         });
   });
 }
-/// Computes sum_dy, sum_dy_xhat and dx. gradient_sums(sums, dot_sums) writes the sums of dy and of dy (x - mean) for
-/// each block of rows. apply(totals) computes dx from the totals over the blocks.
+/// Computes sum_dy, sum_dy_xhat and dx from two callbacks. gradient_sums(sums, dot_sums) writes the sums of dy and of
+/// dy (x - mean) over each block of rows. apply(totals) computes dx from the totals of these sums over all blocks.
 template <class GradientSums, class Apply>
 void finish_row_backward(int64_t rows, const Tensor& rstd, Tensor& sum_dy, Tensor& sum_dy_xhat,
                          GradientSums gradient_sums, Apply apply) {

@@ -82,8 +82,8 @@ template <class T> Tensor allocate_packed_weights(const ConvBlockPtr<T>& block, 
   return core::empty({count * block->packed_weight_numel()}, dtype_of<OpMath<T>>(), w.device());
 }
 
-/// A ConvBlock (one pass over a block of images), the distances in elements of x and y from one block of images to the
-/// next, and the positions of x and y among the loop's operands.
+/// A ConvBlock (one pass over a block of images), the strides in elements of x and of y between blocks of images, and
+/// the indices of x and y among the loop's operands.
 template <class T> struct Blocks {
   ConvBlockPtr<T> block;
   int64_t x_block_stride, y_block_stride;

@@ -31,8 +31,8 @@ template <class T> class ConvBlock {
  public:
   using Packed = kernels::OpMath<T>;
   virtual ~ConvBlock() = default;
-  /// Returns whether backward_weight also computes the gradient of the bias, if the problem has a bias. That gradient
-  /// follows the gradient of the weights, as the last elements of packed_weight_numel().
+  /// Returns whether backward_weight also computes the gradient of the bias, if the problem has a bias. run() then
+  /// writes it after the gradient of the weights, and packed_weight_numel() includes its elements.
   virtual bool computes_bias_gradient() const { return false; }
   /// packed_weight_numel(): number of elements of the packed weights. scratch_bytes(): bytes of scratch memory that
   /// run() needs. pack_scratch_bytes(): bytes of scratch memory that pack() and unpack() need. Scratch memory is
@@ -68,8 +68,8 @@ ConvBlockPtr<float> conv_many_channels_block(const ConvProblem& problem);
 /// problem.
 template <class T> bool onednn_supports(const ConvProblem& problem);
 template <class T> ConvBlockPtr<T> onednn_block(const ConvProblem& problem);
-/// Returns a block that converts images of a half type to float in scratch memory, one block at a time, and calls
-/// `block`.
+/// Returns a ConvBlock for images of a half type. It converts each block of images to float in scratch memory, and
+/// calls `block` for the float images.
 template <class T> ConvBlockPtr<T> widening_block(const ConvProblem& problem, ConvBlockPtr<float> block);
 
 template <class T> using ConvImplementation = Implementation<ConvBlockPtr<T>, ConvProblem>;

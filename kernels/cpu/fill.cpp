@@ -11,8 +11,8 @@ namespace {
 
 LoopScalar bits_to_scalar(uint64_t value) { return integer(static_cast<int64_t>(value)); }
 
-/// Fills y with random numbers in logical order. If y is not contiguous, fills a contiguous temporary and copies it to
-/// y.
+/// Fills y with random numbers in logical (row-major) order. If y is not contiguous, fills a contiguous temporary and
+/// copies it to y.
 void fill_random(const char* name, const LoopTables& tables, LoopScalar a, LoopScalar b, const Tensor& state,
                  uint64_t offset, Tensor& y) {
   Tensor target = y.is_contiguous() ? y : core::empty(y.sizes(), y.dtype(), y.device());

@@ -97,12 +97,12 @@ void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& 
 namespace {
 struct ScatterRows {
   IndexShape shape;
-  int64_t parts;  // number of parts that y's rows are divided into; 0 if y's columns are divided instead
+  int64_t parts;  // number of parts into which the rows of y are divided; 0 if threads divide the columns instead
 };
-/// Calls join(run of y, run of x, number of elements, bytes per element) to combine each run of adjacent elements of x
-/// (outer, m, inner)[i] with the run of y (outer, n, inner)[index[i]]. The work is divided by columns or, if rows are
-/// long, by rows of y, so that equal indices are joined in order of i. If it is divided by rows, each part scans the
-/// whole index for the rows that belong to it.
+/// Combines slice x[:, i, :] of x (outer, m, inner) with slice y[:, index[i], :] of y (outer, n, inner), for each i in
+/// order. Calls join(pointer into y, pointer into x, number of elements, bytes per element) for each contiguous run.
+/// Threads divide the columns or, if rows are long, the rows of y, so that equal indices are combined in order of i. If
+/// the rows are divided, each part scans the whole index for its rows.
 template <class Join> void scatter_rows(const char* op, const Tensor& x, const Tensor& index, Tensor& y, Join) {
   check_indices(op, index, y.size(1));
   const IndexShape shape{op, y.size(0), y.size(1), index.numel(), y.size(2), y.itemsize()};
@@ -152,7 +152,7 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
   const IndexShape shape{"gather", x.size(0), x.size(1), y.size(1), x.size(2), y.itemsize()};
   visit_bytes(shape.bytes, [&]<class T>() {
     const auto body = [](const IndexShape& s, const Loop& loop, int64_t begin, int64_t end) {
-      // A run is a range of the index whose elements read from one base pointer of x: `inner` columns or, if inner is
+      // A run is a contiguous range of the index that can use one base pointer into x: `inner` indices or, if inner is
       // 1, m indices.
       const int64_t run = s.inner == 1 ? s.m : s.inner, runs_per_base = s.inner == 1 ? 1 : s.m;
       for (int64_t first = begin; first < end;) {
@@ -173,14 +173,15 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
 }
 
 namespace {
-/// Calls join(element of y, element of source) for every element of the index. The work is divided by columns, so that
-/// equal indices are joined in the order of the source.
+/// Calls join(element of y, element of source) for every element of the index. Threads divide the columns, so that
+/// equal indices are combined in the order of the source.
 template <class T, class Join>
 void scatter_columns(const char* op, const Tensor& index, const Tensor& source, Tensor& y, Join) {
   const IndexShape shape{op, y.size(0), y.size(1), index.size(1), y.size(2), y.itemsize()};
   const auto body = [](const IndexShape& s, const Loop& loop, int64_t begin, int64_t end) {
-    // Joins `count` elements of the source, starting at offset `position`, with elements of y. The elements of y lie in
-    // one column (if inner is 1) or in adjacent columns; `to` points to row 0 of the first column.
+    // Combines `count` elements of the source, starting at offset `position`, with the elements of y that their indices
+    // select. These lie in one column of y if inner is 1, otherwise in adjacent columns; `to` points to row 0 of the
+    // first column.
     const auto scatter_run = [&](int64_t position, int64_t count, T* to) {
       const int64_t* const at = data<int64_t>(loop, 1) + position;
       const T* const from = data<T>(loop, 2) + position;
@@ -224,7 +225,7 @@ constexpr int64_t kMaskBlock = 4096;
 void write_coordinates(const bool* mask, int64_t begin, int64_t end, IntArrayRef sizes, int64_t* to) {
   uint16_t hits[kMaskBlock + 1];
   int64_t count = 0;
-  // Written without a branch, which the processor would often mispredict.
+  // This loop does not branch on mask[i], because the processor would often mispredict such a branch.
   for (int64_t i = begin; i < end; ++i) {
     hits[count] = static_cast<uint16_t>(i - begin);
     count += mask[i];

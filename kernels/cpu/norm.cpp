@@ -24,11 +24,12 @@ void layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, doubl
 }
 void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, const Tensor& rstd,
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
-  // The loop over dy and x also adds up the rows of each block; the sums of the blocks are added up afterwards.
+  // The loop over dy and x also sums the gradients of weight and bias over each block of rows. These sums are added up
+  // afterwards.
   const int64_t rows = x.size(0), n = x.size(1);
   const int64_t length = std::clamp<int64_t>(16384 / std::max<int64_t>(n, 1), 32, 1024);
   const int64_t blocks = (rows + length - 1) / length;
-  // Returns the tensor for the sums of the blocks: `sum` itself if there is only one block.
+  // Returns the tensor for the sums of all blocks: `sum` itself if there is only one block, a new tensor otherwise.
   const auto partial = [&](const Tensor& sum) {
     return sum.defined() && blocks != 1 ? core::empty({1, blocks, n}, sum.dtype(), x.device()) : sum;
   };

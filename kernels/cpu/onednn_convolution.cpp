@@ -34,7 +34,7 @@ memory::format_tag preferred_format_tag(const ConvProblem& p) {
   // oneDNN computes this case as a matrix product, which reads images in place.
   if (pointwise && s.groups == 1) return memory::format_tag::nchw;
   if (p.pass == ConvPass::forward || channels % 16 == 0) return memory::format_tag::any;
-  if (channels > 4) return memory::format_tag::nhwc;  // in oneDNN's blocks of channels, zeros would pad them
+  if (channels > 4) return memory::format_tag::nhwc;  // oneDNN's blocks of channels would be padded with zeros
   return p.pass == ConvPass::backward_input ? memory::format_tag::nchw : memory::format_tag::any;
 }
 

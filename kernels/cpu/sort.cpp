@@ -86,8 +86,8 @@ void select_entries(const T* x, int64_t n, int64_t k, uint64_t descending_mask, 
   std::sort(kept, kept + k);
 }
 
-/// Calls f with template arguments T and K, where K is the narrower of uint32 and uint64 that holds keys of T and
-/// positions along n.
+/// Calls f with template arguments T, the dtype's C++ type, and K: uint32 if it can hold the keys of T and the
+/// positions along n, otherwise uint64.
 template <class F> void visit_key(DType dtype, int64_t n, F f) {
   visit_dtype(dtype, [&]<class T>() {
     if constexpr (sizeof(T) <= 4) {

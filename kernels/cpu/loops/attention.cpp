@@ -1,6 +1,6 @@
-// Loops over a block of attention scores, which run between the matrix products of attention. They loop over the rows
-// of the block, one for each query. Scalars 0 to 5: number of columns, number of keys of the block that row 0 sees (row
-// r sees r more), scale, dtype of the mask, and the mask's row and column strides. Strides are in elements.
+// Loops over a block of attention scores, which run between the matrix products of attention. Each row of the block
+// belongs to one query, each column to one key. Scalars 0 to 5: number of columns, number of columns that row 0 may see
+// (row r sees r more), scale, dtype of the mask, and the mask's row and column strides. Strides are in elements.
 #include "tandem/kernels/cpu/loops/lanes.h"
 #include "tandem/kernels/cpu/loops/philox_tile.h"
 #include "tandem/kernels/cpu/loops/rows.h"
@@ -131,9 +131,9 @@ template <class C> void attention_exps_body(const Loop& loop, int64_t begin, int
     for (int64_t i = 0; i < width; ++i) out[i] *= rescale;
   }
 }
-/// Divides out by the sums of powers, and writes lse. Operands: peaks, sums of powers, out, lse, mask of whole rows.
-/// Scalar 0: number of keys. Scalars 3 to 5: type and strides of the mask. Scalars 6 and 7: columns and row stride of
-/// out.
+/// Divides the operand `out` by the sums of powers, and writes lse. Operands: peaks, sums of powers, out, lse, mask of
+/// whole rows. Scalar 0: number of keys. Scalars 3 to 5: whether the mask is bool, and its row and column strides.
+/// Scalars 6 and 7: columns and row stride of out.
 template <class C> void attention_finish_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t width = loop.scalars[6].integer, stride = loop.scalars[7].integer;
   const Mask<C> mask(loop, 4, 3);

@@ -186,7 +186,8 @@ void adaptive_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int
   const auto scale = [](IndexRange rows, IndexRange columns) {
     return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
   };
-  // Number of windows whose ranges of columns are computed once, not again for each row of each plane.
+  // Number of windows in a row whose column ranges are computed once, in advance, instead of again for each row of each
+  // plane.
   constexpr int64_t kHeld = 64;
   IndexRange held[kHeld];
   for (int64_t j = 0; j < min64(v.ow, kHeld); ++j) held[j] = adaptive_window(j, v.w, v.ow);
@@ -194,8 +195,7 @@ void adaptive_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int
   for (int64_t plane = begin; plane < end; ++plane) {
     if constexpr (kBackward) {
       compute_plane(result, v, plane, [&](const PlanePart<C>& dx) {
-        // The range of windows that overlap this part of dx, by adaptive_window() with the roles of input and output
-        // exchanged.
+        // Windows that overlap this part of dx. adaptive_window() gives them if input and output exchange their roles.
         const int64_t last_row = adaptive_window(dx.rows.last - 1, v.oh, v.h).last;
         const int64_t last_column = adaptive_window(dx.columns.last - 1, v.ow, v.w).last;
         const int64_t first_column = adaptive_window(dx.columns.first, v.ow, v.w).first;

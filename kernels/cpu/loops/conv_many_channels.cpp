@@ -24,7 +24,8 @@ constexpr int kTilePixels = 6, kMaxTileVectors = 2, kInputTilePixels = 4, kMaxIn
 class PixelIterator {
  public:
   PixelIterator(const ConvImage& s, int64_t plane) : s_(s), plane_(plane) {}
-  /// Returns the offset of the next of `pixels` pixels. After the last pixel, returns the last offset again.
+  /// Returns the offset of the next pixel's first input. `pixels` is the total number of pixels. After the last pixel,
+  /// returns the last offset again.
   TANDEM_NOINLINE int64_t next(int64_t pixels) {
     const int64_t at = image_index_ * plane_ + row_ * s_.stride_h * s_.padded_row_numel() + column_ * s_.pixel_stride();
     if (++num_pixels_done_ >= pixels) return at;
@@ -100,8 +101,8 @@ void conv_many_channels_body(const Loop& loop, int64_t, int64_t images) {
   }
 }
 
-/// Adds to dx the contribution of kInputTilePixels pixels of dy (of which the first `count` exist) through kVectors
-/// vectors of taps in one row of the kernel. `weights`: (filters, kernel_h, taps).
+/// Adds to dx the contribution of kInputTilePixels pixels of dy through kVectors vectors of taps in one row of the
+/// kernel. Only the first `count` of these pixels exist. `weights`: (filters, kernel_h, taps).
 template <int kVectors>
 TANDEM_NOINLINE void add_input_tile(const ConvImage& s, const float* const* from, const float* weights,
                                     float* const* to, int64_t count) {

@@ -26,8 +26,8 @@ struct RowSizes {
 struct ImageStrides {
   int64_t count, x, dy;
 };
-/// Adds to sums, for kFilters filters and a row of the kernel, the products of dy and x over all images. Planes of dy
-/// and sums of consecutive filters are contiguous. x points to the first pixel that this row of the kernel reads.
+/// Adds to `sums` the products of dy and x over all images, for kFilters filters and one row of the kernel. Planes of
+/// dy, and sums of consecutive filters, are contiguous. x points to the first pixel that this row of the kernel reads.
 template <int kFilters, int kTaps>
 TANDEM_NOINLINE void accumulate_weight_row(const RowSizes& s, const ImageStrides& images, const float* x,
                                            const float* dy, float* sums) {
@@ -60,8 +60,8 @@ TANDEM_NOINLINE void accumulate_weight_row(const RowSizes& s, const ImageStrides
     for (int k = 0; k < kTaps; ++k) *reinterpret_cast<V*>(sums + f * filter + k * kVectorFloats) = sum[f][k];
 }
 
-/// Sizes for both loops, from the loop's scalars: channels, height and width of x, number of filters, height and width
-/// of the kernel, padding (rows, columns).
+/// Sizes for the forward loop and for the loop that computes the weights' gradient. Scalars of both loops: channels,
+/// height and width of x, number of filters, height and width of the kernel, padding (rows, columns).
 struct ConvGeometry {
   int64_t channels, h, w, filters, taps, pad_top, pad_left, padded_width, padded_height;
   RowSizes sizes;

@@ -71,7 +71,7 @@ template <class C> class Elements {
     if constexpr (__is_same(C, float))
       if (is_reduced_floating_point()) narrow(dtype_, values, address(at), width, rows, stride);
   }
-  /// Stores n elements that were computed elsewhere than in the memory that output_buffer() returns.
+  /// Stores n elements that were not computed in the memory that output_buffer() returns, but in `values`.
   void store(int64_t at, int64_t n, const C* values) const {
     if (is_reduced_floating_point()) return write(at, n, values);
     C* const to = reinterpret_cast<C*>(address(at));

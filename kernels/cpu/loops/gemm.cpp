@@ -56,8 +56,8 @@ template <class C> struct Matrix {
   Elements<C> elements;
   int64_t row, column;
 };
-/// Packs `count` lines (rows or columns) of `depth` elements as a transpose: in the copy, the elements with the same
-/// index in all lines are adjacent, and consecutive indices are `width` elements apart.
+/// Packs `count` lines (rows or columns) of `depth` elements each. Element p of line i is at from[i * line + p * step],
+/// and its copy at to[p * width + i].
 template <class C>
 void pack_lines(const C* from, int64_t line, int64_t step, int64_t count, int64_t depth, int64_t width, C* to) {
   if (line == 1) {

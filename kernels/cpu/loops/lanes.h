@@ -24,8 +24,8 @@ template <class Op, class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> identit
 template <class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> load_lanes(const A* x) {
   return *reinterpret_cast<const LaneVector<A, kBytes>*>(x);
 }
-/// Returns v, and keeps gcc from merging its computation with other code. Otherwise gcc would make one condition of `b
-/// != b ? b : b > a ? b : a`, for which there is no instruction.
+/// Returns v, and keeps gcc from merging its computation with other code. Otherwise gcc would merge the two comparisons
+/// in `b != b ? b : b > a ? b : a` into one, for which there is no instruction.
 template <class V> TANDEM_HD V hide_from_optimizer(V v) {
 #if defined(__x86_64__)
   asm("" : "+x"(v));
@@ -142,8 +142,8 @@ TANDEM_HD void reduce_block(const A* x, int64_t rows, int64_t stride, A* results
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) *reinterpret_cast<V*>(results + v * kWidth) = column[v];
 }
-/// Like reduce_block, for any number of columns, `width`. The last block overlaps the previous block instead of being
-/// narrower.
+/// Like reduce_block, for any number of columns (`width`). The last block of columns overlaps the previous one instead
+/// of being narrower.
 template <class Op, class A, int kBytes = kLaneBytes, int kVectors = 4>
 void reduce_columns(const A* x, int64_t rows, int64_t stride, int64_t width, A* results) {
   constexpr int64_t kBlock = kVectors * kBytes / int64_t(sizeof(A));

@@ -266,8 +266,9 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
     result.write(r * n, n, y);
   }
 }
-/// Computes dx of one row. Adds dy (x - mean) rstd to `weights` and dy to `biases`, unless they are null. kWeighted:
-/// there is a weight, so dx is computed from dy times `weight`.
+/// Computes dx of one row. Adds dy (x - mean) rstd to `weights` (sums for the gradient of the weight) and dy to
+/// `biases` (sums for the gradient of the bias), unless they are null. kWeighted: there is a weight, so dx is computed
+/// from dy times `weight`.
 template <bool kWeighted, class C>
 void layer_norm_backward_row(RowBands<C>& dy, RowBands<C>& x, RowBands<C>& weight, C mean, C rstd,
                              const Elements<C>& result, C* weights, C* biases) {

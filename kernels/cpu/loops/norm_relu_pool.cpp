@@ -23,7 +23,8 @@ struct PoolWindows {
   }
 };
 
-// Computes kColumnGroup channels at a time in vectors that stay in registers, and the remaining channels in loops.
+// Sizes and types of vectors. The functions below compute kColumnGroup channels at a time in kVectors vectors that stay
+// in registers, and the remaining channels in plain loops.
 constexpr int kWidth = kLaneBytes / int(sizeof(float)), kVectors = int(kColumnGroup) / kWidth;
 using Floats = LaneVector<float, kLaneBytes>;
 using Ints = LaneVector<int32_t, kLaneBytes>;
@@ -157,13 +158,14 @@ struct PixelLocations {
     }
   }
 };
-/// Reads the gradients of normalised pixels: dy of the window that contains the pixel if the window chose it, otherwise
-/// 0.
+/// Computes gradients with respect to pixels of batch norm's result: dy of the window that contains the pixel if the
+/// window chose the pixel, otherwise 0.
 struct PoolGradient {
   const PixelLocations& locations;
   const float* dy;
   const uint8_t* chosen;
-  /// Writes the gradient of the loss by pixel i of batch norm's result, for `width` channels, to `gradient`.
+  /// Writes to `gradient` the gradient of the loss with respect to pixel i of batch norm's result, for `width`
+  /// channels.
   void read(int64_t i, int64_t width, float* gradient) const {
     const float* const window_dy = dy + locations.window[i];
     const uint8_t* const from = chosen + locations.window[i];
@@ -174,15 +176,16 @@ struct PoolGradient {
       gradient[c] = from[c] == here ? all : 0;
     }
   }
-  /// Returns the gradient of the loss by pixel i of batch norm's result, for one vector of channels from channel c on.
+  /// Returns the gradient of the loss with respect to pixel i of batch norm's result, for one vector of channels, which
+  /// starts at channel c.
   TANDEM_HD Floats read(int64_t i, int64_t c) const {
     const Bytes from = *reinterpret_cast<const Bytes*>(chosen + locations.window[i] + c);
     const Ints is_here = widened(from) == int32_t(locations.index_in_window[i]);
     return is_here ? Floats{} + load(dy + locations.window[i] + c) : Floats{};
   }
 };
-/// Sums of the gradient, and of the gradient times (x - mean), for at most kColumnGroup channels. The order of the sums
-/// is the same as in gradient_sums (batch_norm_rows.cpp).
+/// Sums over pixels of the gradient with respect to batch norm's result, and of this gradient times (x - mean), for at
+/// most kColumnGroup channels. The order of the sums is the same as in gradient_sums (batch_norm_rows.cpp).
 struct GradientSums {
   ColumnLanes<float> all, dot_lanes;
   TANDEM_NOINLINE void add_columns(const PoolGradient& g, const float* x, int64_t n, int64_t stride,
@@ -217,8 +220,8 @@ struct GradientSums {
     for (int64_t c = 0; c < width; ++c) dot_sums[c] = double(sums[c]);
   }
 };
-/// Computes the sums over each block of pixels for backward. Operands: sums of the gradient, and of the gradient times
-/// (x - mean), both double (blocks, channels); dy, chosen, x, mean.
+/// Computes, for backward, the sums over each block of pixels. Operands: sums of the gradient with respect to batch
+/// norm's result, and of this gradient times (x - mean), both double (blocks, channels); dy, chosen, x, mean.
 void norm_relu_pool_gradient_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const PoolWindows v(loop);
   const int64_t channels = loop.scalars[1].integer;
@@ -254,8 +257,8 @@ TANDEM_NOINLINE void pool_backward_columns(const PoolGradient& g, const float* x
       }
     }
 }
-/// Computes dx for fewer than kColumnGroup channels. g, x and dx point to the first of these channels, which is channel
-/// `first` of s.
+/// Computes dx of n pixels for fewer than kColumnGroup channels. g, x and dx point to the first of these channels,
+/// whose coefficients are element `first` of the arrays in s.
 TANDEM_NOINLINE void pool_backward(const PoolGradient& g, const float* x, float* dx, int64_t n, int64_t stride,
                                    int64_t width, const BackwardFactors<float>& s, int64_t first, bool training) {
   const float *const scale = s.scale + first, *const mean = s.mean + first, *const mean_term = s.mean_term + first,

@@ -56,8 +56,8 @@ template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_
   const Elements<C> result(loop, 0), elements(loop, 2);
   int64_t* const index = data<int64_t>(loop, 1);
   const int64_t first = begin * v.oh, count = end * v.oh - first;
-  // Rows that are shorter than a step are written beyond their end, so the last of them are computed in a temporary:
-  // the memory behind them may belong to another thread.
+  // If a row is shorter than a step, a step writes beyond the end of the row. So the last rows are computed in a
+  // temporary, because the memory after them may belong to another thread.
   const int64_t tail = result.is_reduced_floating_point() ? count : v.ow < kStep ? min64(kStep / v.ow, count) : 0;
   if (tail < count) {
     const int64_t at = first * v.ow;
@@ -128,7 +128,8 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
       for (int64_t ow = 0; ow < v.ow; ow += row.windows()) {
         const int64_t count = min64(row.windows(), v.ow - ow), left = ow * v.s[1] - v.p[1];
         C best[kTileSize + kStep];
-        // Index of the maximum, relative to the first row of these windows that lies in the plane.
+        // Index of each window's maximum, counted from the start of the first row of the plane that these windows
+        // cover.
         Index at[kTileSize + kStep];
         for (int64_t i = 0; i < count + kStep; ++i) {
           best[i] = -C(__builtin_inf());

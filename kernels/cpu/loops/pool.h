@@ -109,8 +109,8 @@ template <class C> class PlaneReader {
 };
 // Number of windows in a tile, and number of elements in a step along a row; see Note [Pooling by 2 x 2].
 constexpr int64_t kTileWindows = 1024, kStep = 8;
-/// A row of pixels for adjacent windows, copied in type C together with padding, so that the pixels at one kernel
-/// position are contiguous over all of these windows.
+/// Pixels of one row for adjacent windows, copied in type C together with padding. The pixels that all these windows
+/// have at one kernel position are contiguous.
 template <class C> class PixelRow {
   static constexpr int64_t kScratchSize =
       kBandSize * int64_t(sizeof(float)) / int64_t(sizeof(C));  // 32 KiB, as in a Scratch
@@ -126,8 +126,8 @@ template <class C> class PixelRow {
   }
   /// Returns the maximum number of windows that a row of pixels holds.
   int64_t windows() const { return windows_; }
-  /// Reads from row `row` the pixels of `count` windows, the first of which begins at column `left`, for the kernel's
-  /// columns from `from` on.
+  /// Reads the pixels of `count` adjacent windows in row `row`, for the kernel's columns `from` and later. The first
+  /// window begins at column `left`.
   void read(int64_t row, int64_t left, int64_t count, int64_t from) {
     from_ = from;
     column_count_ = min64(max_columns_, v_.k[1] - from);

@@ -14,9 +14,9 @@ struct InputRange {
   IndexRange row_range, column_range;
 };
 /// Calls f(image, row, column, reach, first channel, number of channels, offset of the first element) for each pixel in
-/// rows [begin, end) of the output and each group of channels. `reach` is the range of input rows, down(row), and of
-/// input columns, across(column), that contribute to the pixel. The output has `rows` rows per image. A call of
-/// across() takes about as long as the work on a group of channels, because it divides, so its results are computed
+/// rows [begin, end) of the output and each group of channels. `reach` has the input rows, row_range(row), and the
+/// input columns, column_range(column), that contribute to the pixel. The output has `rows` rows per image. A call of
+/// column_range() divides, which takes about as long as the work on a group of channels, so its results are computed
 /// once for all rows.
 template <class RowRange, class ColumnRange, class F>
 void for_channel_groups(const Loop& loop, int64_t begin, int64_t end, int64_t rows, int64_t columns, RowRange row_range,

@@ -193,8 +193,8 @@ struct Product {
 struct SquaredDistance {
   template <class C> static C of(C a, C b) { return (a - b) * (a - b); }
 };
-/// Sums F(a, b) over pairs of elements of two vectors, in blocks. Operands: y (float for half types), a, b. Scalars: n,
-/// number of blocks, block length, and the distances from one vector to the next in a and in b.
+/// Sums F(a, b) over pairs of elements of two vectors, in blocks. Operands: y (float for half types), a, b, each a
+/// batch of vectors. Scalars: n, number of blocks, block length, and the strides between vectors in a and in b.
 template <class F, class T> void pairwise_reduce_body(const Loop& loop, int64_t begin, int64_t end) {
   using C = OpMath<T>;
   const auto number = [&](int i) { return loop.scalars[i].integer; };

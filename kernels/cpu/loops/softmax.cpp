@@ -16,7 +16,7 @@ template <class C> C row_max(RowBands<C>& x) {
   return best;
 }
 /// ln sum e^x as two terms: max_x, the largest x, and log = ln sum e^(x - max_x). Subtracting the two terms one after
-/// the other from an x near the max_x is exact; their sum would be rounded to the precision of the max_x.
+/// the other from an x near max_x is exact; their sum would be rounded to the precision of max_x.
 template <class C> struct LogSumExp { C max_x, log; };
 template <class C> LogSumExp<C> log_sum_exp(RowBands<C>& x) {
   const C max_x = row_max(x);
@@ -120,8 +120,8 @@ template <class C> struct ColumnGroup {
   C* data;
   int64_t stride, width;
 };
-/// Computes y = e^(x - max_x[column]) and adds the powers to `lanes`. y may be x. If y_stride is 0, all rows of y share
-/// the same memory.
+/// Computes y = e^(x - max_x[column]) and adds each power to its column's sum in `lanes`. y may be x. If y_stride is 0,
+/// all rows of y share the same memory.
 template <class C>
 TANDEM_NOINLINE void column_exps(const ColumnGroup<const C>& x, C* y, int64_t y_stride, int64_t first, int64_t n,
                                  const C* max_x, ColumnLanes<C>& lanes) {
@@ -287,8 +287,8 @@ template <class C> void log_softmax_backward_body(const Loop& loop, int64_t begi
                           log_softmax_backward_columns<C>);
 }
 
-/// Computes losses and weights of rows [begin, end). Operands: losses, weights, log_prob, target, class weight or none.
-/// Scalars: n, ignore_index.
+/// Computes the loss of each row in [begin, end) and its weight: the class weight of the row's target, or 0 for
+/// ignore_index. Operands: losses, weights, log_prob, target, class weights or none. Scalars: n, ignore_index.
 template <class C> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> log_prob(loop, 2);
@@ -300,8 +300,8 @@ template <class C> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
     data<C>(loop, 1)[r] = weight;
   }
 }
-/// Computes losses and weights of rows [begin, end). Operands: losses, weights, log_sum, x, target, class weight or
-/// none. Scalars: n, ignore_index.
+/// Computes the loss of each row in [begin, end) and its weight, as nll_body does, from scores x instead of log_prob.
+/// Operands: losses, weights, log_sum, x, target, class weights or none. Scalars: n, ignore_index.
 template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> elements(loop, 3);
@@ -331,14 +331,15 @@ template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int6
     }
   });
 }
-/// Returns the gradient of row r's loss. If operand k is undefined, it is dloss[r], where dloss is operand 1. If
-/// operand k holds the total weight of a mean, it is the gradient of the mean divided by the total weight.
+/// Returns the gradient of the final loss with respect to row r's loss. If operand k is undefined, this is dloss[r],
+/// where dloss is operand 1. If operand k holds the rows' total weight, the final loss is a mean, and this is *dloss /
+/// total weight.
 template <class C> C loss_gradient(const Loop& loop, int k, int64_t r) {
   const C *const dloss = data<const C>(loop, 1), *const total = data<const C>(loop, k);
   return total ? *dloss / *total : dloss[r];
 }
-/// Computes dx for rows [begin, end). Operands: dx, dloss, x, target, weights, log_sum, total or none. Scalars: n,
-/// ignore_index.
+/// Computes dx for rows [begin, end). Operands: dx, dloss, x, target, weights of the rows, log_sum, total weight or
+/// none. Scalars: n, ignore_index.
 template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> result(loop, 0), elements(loop, 2);
@@ -361,8 +362,9 @@ template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t be
     });
   }
 }
-/// Computes the mean loss, and the total weight. Operands: loss, total weight, losses, weights. Scalar: number of rows.
-/// The loop has a single unit of work. Sums are in double, because there may be many rows.
+/// Computes the mean loss, and the total weight of the rows. Operands: mean loss, total weight, losses and weights of
+/// the rows. Scalar: number of rows. The loop has a single unit of work. Sums are in double, because there may be many
+/// rows.
 template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
   const int64_t n = loop.scalars[0].integer;
   const T *const losses = data<const T>(loop, 2), *const weights = data<const T>(loop, 3);
@@ -371,7 +373,8 @@ template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
   *data<T>(loop, 0) = T(sum / total);
   *data<T>(loop, 1) = T(total);
 }
-/// Computes dx for rows [begin, end). Operands: dx, dloss, target, weights, total or none. Scalars: n, ignore_index.
+/// Computes dx for rows [begin, end). Operands: dx, dloss, target, weights of the rows, total weight or none. Scalars:
+/// n, ignore_index.
 template <class C> void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
   const Elements<C> result(loop, 0);
