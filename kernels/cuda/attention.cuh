@@ -105,7 +105,7 @@ template <class T, int D> struct AttentionTile {
   /// columns 4 column() to 4 column() + 3.
   __device__ static int row() { return threadIdx.x / kWarpSize * 2 * kRowsPerThread + (threadIdx.x >> 1 & 1); }
   __device__ static int column() { return (threadIdx.x & 1) | (threadIdx.x >> 1 & 14); }
-  /// Calls f(bit) for each bit of the lane number in which the lanes with the same rows differ, for a reduction over
+  /// Calls f(bit) for each bit of the lane number that differs between lanes with the same rows. Used to reduce over
   /// these lanes by shuffles.
   template <class F> __device__ static void for_lanes_of_row(F f) {
     f(1);

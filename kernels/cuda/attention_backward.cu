@@ -1,7 +1,7 @@
 // Gradients of attention. The weights are recomputed instead of stored. Let P be the weights, dP = dout v^T and dS = P
-// (dP - mean) scale, where the mean of a query is the sum of out * dout. Then dv = P^T dout, dk = dS^T q and dq = dS k.
-// A block per tile of keys sums dk and dv over the queries, and a block per tile of queries sums dq over the keys. P
-// and dS are therefore computed twice, but each sum is computed by one block in a fixed order, without atomic
+// (dP - delta) scale, where delta[query] is the sum of out * dout over columns. Then dv = P^T dout, dk = dS^T q and dq
+// = dS k. A block per tile of keys sums dk and dv over the queries, and a block per tile of queries sums dq over the
+// keys. P and dS are therefore computed twice, but each sum is computed by one block in a fixed order, without atomic
 // additions. Both kinds of blocks run in one launch, because either kind alone would leave much of a GPU idle. If there
 // are still too few blocks, several blocks compute parts of a sum, and another kernel adds the parts in order.
 // attention.cuh describes what limits the speed of the kernels.
@@ -14,7 +14,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Output of a gradient, which may be computed as a sum of parts. Part 0 is written to the gradient itself. The other
+/// A gradient that may be computed as a sum of parts. Part 0 is written to the gradient's own memory, `rows`. The other
 /// parts are stored one after another in `parts`, each with the layout of the gradient.
 template <class T> struct Gradient {
   HeadRows<T> rows;
@@ -37,7 +37,7 @@ template <class T> struct AttentionBackward {
       num_query_splits;  // number of parts of the sums over keys (for dq), and over queries (for dk, dv)
 };
 
-/// Computes mean[query] = sum over columns of out * dout, with one warp for each query.
+/// Computes delta[query] = sum over columns of out * dout, with one warp for each query.
 template <class T> __global__ void attention_delta(AttentionBackward<T> a) {
   const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= int64_t(a.shape.matrices) * a.shape.l) return;
@@ -51,8 +51,8 @@ template <class T> __global__ void attention_delta(AttentionBackward<T> a) {
   if (threadIdx.x == 0) a.delta[row] = sum;
 }
 
-/// Writes this thread's rows of a gradient, or of one part of the gradient's sum: row, row + 2, row + 4, ... below
-/// row_end.
+/// Writes rows row, row + 2, row + 4, ... below row_end, which this thread computed, to a gradient (if part is 0) or to
+/// one of the other parts of the gradient's sum.
 template <class Tile, class T>
 __device__ __forceinline__ void store_gradient(const typename Tile::Sums& sums, const Gradient<T>& to, int part, int b,
                                                int h, int row, int row_end, int width) {
@@ -62,9 +62,9 @@ __device__ __forceinline__ void store_gradient(const typename Tile::Sums& sums, 
       Tile::store(sums[i], T(1), to.of(part, b, h) + (row + 2 * i) * to.rows.row_stride, width, to.rows.aligned);
 }
 
-/// If kOfKeys, computes dk and dv for a tile of keys by a loop over tiles of queries. Otherwise computes dq for a tile
-/// of queries by a loop over tiles of keys. If a sum is split into parts, a block loops over every `parts`-th tile
-/// only. The rows of the score tiles are keys if kOfKeys, otherwise queries.
+/// If kOfKeys, computes dk and dv of one tile of keys by a loop over tiles of queries, and the rows of the score tiles
+/// are keys. Otherwise computes dq of one tile of queries by a loop over tiles of keys, and the rows of the score tiles
+/// are queries. If a sum is split into parts, a block loops over every `parts`-th tile only.
 template <class T, int D, bool kOfKeys>
 __device__ __forceinline__ void compute_tile_gradients(const AttentionBackward<T>& a, int block, T* shared) {
   using Tile = AttentionTile<T, D>;

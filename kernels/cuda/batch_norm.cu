@@ -236,8 +236,8 @@ template <class T, int V> struct InputGradient {
   }
 };
 
-/// Applies `map` to all packs. Each thread processes `packs_per_thread` packs, and needs one division only to find
-/// their channels.
+/// Applies `map` to all packs. Each thread processes `packs_per_thread` packs, and finds the channels of all of them
+/// with a single division.
 template <class Map> __global__ void map_channels(Map map, int width, int packs_per_thread, ChannelLayout shape) {
   const int64_t total = shape.images * shape.channels * shape.packs, team = blockDim.x;
   const int64_t first = int64_t(blockIdx.x) * team * packs_per_thread + threadIdx.x;

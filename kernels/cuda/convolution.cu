@@ -127,8 +127,8 @@ template <class T, class I, bool kBackward> struct Patches {
   }
 };
 
-/// Reader of a matrix of patches whose columns are pixels. TapColumns reads the transposed matrix, whose columns are
-/// taps.
+/// Readers of the matrix of patches. In PixelColumns the columns of the matrix are pixels. TapColumns reads the
+/// transposed matrix, whose columns are taps (channel and position in the kernel).
 template <class T, class I, class Source> struct PixelColumns {
   Source source;
   using Line = Pixel<T, I>;
@@ -205,8 +205,8 @@ bool fits_int32(const Tensor& x, const Tensor& w, const Tensor& y, const ConvSha
     small = small && x.size(d + 2) + 2 * s.padding[d] + s.stride[d] + w.size(d + 2) * s.dilation[d] < kLimit;
   return small;
 }
-template <class T>
-constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;  // double has one size, as it is used for checks only
+/// Side of the largest tile. float64 has a single tile size, because it is used only to check results.
+template <class T> constexpr int kWidestTile = sizeof(OpMath<T>) == 4 ? 64 : 32;
 
 /// Calls visitor.template operator()<T>(sizes) with the element type T. The type of `sizes` determines the integer type
 /// of indices within an image.

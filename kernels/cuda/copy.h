@@ -5,12 +5,12 @@
 
 namespace tandem::kernels::cuda {
 
-/// Cast kernels by destination dtype. The member float32 is also for the half types, and int64 for all integers other
-/// than int32.
+/// Kernels that cast to one destination dtype each. float32 also casts to the half types, and int64 to all integers
+/// other than int32.
 struct CastKernelTable {
   ElementKernel float32, float64, int64, int32, boolean;
 };
-// cast_from_int64 is for all integer dtypes and bool
+// tables by source dtype; cast_from_int64 is for all integer dtypes and bool
 extern const CastKernelTable cast_from_float32, cast_from_float64, cast_from_int64;
 extern const ElementKernel copy_bits, where_bits;  // kernels for any dtype, which move elements without conversion
 

@@ -20,7 +20,7 @@ struct ScanShape {
 /// Number of consecutive elements of a tile that one thread scans.
 template <class T> inline constexpr int kScanElementsPerThread = sizeof(T) == 8 ? 4 : 8;
 
-/// Returns the sum of `value` over the lanes with smaller numbers, and sets `total` to the sum over the whole warp.
+/// Returns the sum of `value` over the lanes before this lane, and sets `total` to the sum over the whole warp.
 template <class A> __device__ A warp_exclusive_sum(A value, A& total) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   for (int step = 1; step < kWarpSize; step *= 2) {
@@ -31,8 +31,8 @@ template <class A> __device__ A warp_exclusive_sum(A value, A& total) {
   const A below = __shfl_up_sync(kFullWarpMask, value, 1u);
   return lane > 0 ? below : A(0);
 }
-/// Returns the sum of `value` over the threads of the row with smaller numbers, and sets `total` to the sum over all
-/// threads of the row. A row has one warp or the whole block.
+/// Returns the sum of `value` over the row's threads before this thread, and sets `total` to the sum over all threads
+/// of the row. A row has one warp or the whole block.
 template <class A> __device__ A team_exclusive_sum(A value, A& total) {
   const A within = warp_exclusive_sum(value, total);
   if (blockDim.x == kWarpSize) return within;

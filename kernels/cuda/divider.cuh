@@ -18,7 +18,7 @@ template <class U> class DividerOf {
     while ((Wide(1) << shift_) < Wide(divisor_)) ++shift_;
     if (shift_ == 0) return;  // for divisor 1, factor_ stays 0, and divide() returns n
     factor_ = static_cast<U>((Wide(1) << (kBits + shift_)) / Wide(divisor_) + 1);
-    --shift_;  // because multiply_high() already shifts the product by B + 1 bits
+    --shift_;  // multiply_high() already shifts the product by B + 1 bits, where n has B bits
   }
   TANDEM_HD U divide(U n) const { return factor_ == 0 ? n : multiply_high(n, factor_) >> shift_; }
   /// Divides n by the divisor: returns the quotient, and sets n to the remainder.

@@ -11,7 +11,8 @@ namespace tandem::kernels::cuda {
 
 constexpr int kMaxElementInputs = 3;
 constexpr int kElementThreads = 128;  // maximum number of threads in a block
-// Number of items per thread: kVectorsPerThread if items are vectors, kScalarsPerThread if they are single elements.
+// Number of items that a thread computes. An item is a vector (kVectorsPerThread) or a single element
+// (kScalarsPerThread).
 constexpr int kVectorsPerThread = 2, kScalarsPerThread = 4;
 /// Number of elements in a vector, for each compute type C.
 template <class C> constexpr int kVectorWidth = 4;
@@ -35,7 +36,7 @@ struct ElementPlan {
   // all vectors are full and aligned. The vectors have plain_width() elements. Otherwise 0.
   uint8_t plain_vectors_per_thread;
   uint32_t items, count;         // number of items and of elements, fewer than 2^31
-  Divider32 dividers[kMaxDims];  // divide an item index by the sizes of the dimensions (in items), innermost first
+  Divider32 dividers[kMaxDims];  // sizes of the dimensions in items, innermost first; each divides an item index
   int operand_count;
   ElementOperand operands[1 + kMaxElementInputs];  // output first
   LoopScalar scalars[2];

@@ -1,5 +1,5 @@
-// Implements the elementwise operations. Each one calls elementwise() with its table row of kernels, from unary.cu or
-// binary.cu.
+// Implements the elementwise operations. Each one calls elementwise() with its ElementKernelTable (kernels by dtype),
+// which unary.cu or binary.cu defines.
 #include "tandem/kernels/elementwise.h"
 
 #include "tandem/kernels/cuda/planner.h"

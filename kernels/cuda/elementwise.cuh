@@ -145,7 +145,7 @@ TANDEM_HD void load_vector(const ElementOperand& x, int64_t offset, uint32_t cou
     });
   }
 }
-/// Unpacks a vector that load_vector() has loaded to one word per element.
+/// Unpacks the vector that load_vector() stored in `bits`, so that each element has its own word.
 template <class C, int W> TANDEM_HD void unpack_vector(const ElementOperand& x, uint32_t count, Word<C>* bits) {
   if (!x.data || x.strides[0] == 0) {
 #pragma unroll
@@ -187,8 +187,8 @@ template <int N, class F, class C> TANDEM_HD auto apply(const F& f, const C (&x)
     return f(x[0], x[1], x[2]);
 }
 
-// In these functions, items are vectors of W elements. The u-th item of a thread is item first + u * blockDim.x of the
-// plan.
+// In the following functions, items are vectors of W elements. The u-th item of a thread is item first + u * blockDim.x
+// of the plan.
 
 /// Loads the thread's items with load_vector(). Sets to[u] to the byte offset of item u in the output.
 template <int kItems, int W, class C, int N, int kMost>
@@ -346,7 +346,8 @@ __global__ void __launch_bounds__(kElementThreads) elementwise_kernel(ElementPla
   general_elements<F, C, N>(plan, f);
 }
 
-// Table rows of kernels; each function makes a row for one value of the column `accepts` in core/elementwise_ops.h.
+// Functions that return the table of kernels by dtype for functor F, one for each value of the column `accepts` in
+// core/elementwise_ops.h. A null kernel means that the operation does not accept the dtype.
 template <template <class> class F, int N> constexpr ElementKernelTable real_kernels() {
   return {elementwise_kernel<F<float>, float, N>, elementwise_kernel<F<double>, double, N>, nullptr, nullptr};
 }

@@ -30,9 +30,10 @@ class IndexErrorReporter {
   const char* op() const { return op_; }
 
  private:
-  /// Compares and swaps the state atomically, and returns the old state. The host writes the state only when it is 2
-  /// (complete); no thread of the device writes it then. So a device-scope atomic is enough. A system-scope atomic
-  /// would require a bus that supports atomics; on other buses, compute-sanitizer's memcheck reports it as an error.
+  /// Atomically replaces the fault record's state by `state` if it is `expected`, and returns the old state. The host
+  /// writes the state only when it is 2 (complete); no thread of the device writes it then. So a device-scope atomic is
+  /// enough. A system-scope atomic would require a bus that supports atomics; on other buses, compute-sanitizer's
+  /// memcheck reports it as an error.
   __device__ int compare_and_swap_state(int expected, int state) const {
 #if defined(__CUDACC__)
     return atomicCAS(&fault_->state, expected, state);

@@ -17,7 +17,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128, kNumbersPerThread = 4;  // maximum number of threads per block, and of numbers per thread
+constexpr int kThreads = 128, kNumbersPerThread = 4;  // threads per block (at most), and random numbers per thread
 
 /// Contiguous output elements.
 struct OutputElements {

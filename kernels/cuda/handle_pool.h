@@ -43,7 +43,7 @@ template <class Context> class HandlePool {
         return context;
       }
     }
-    const gpu::UnsafeCallsGuard guard;  // permits allocations of the library while this thread captures a stream
+    const gpu::UnsafeCallsGuard guard;  // permits the library's allocations while this thread captures a stream
     return std::make_unique<Context>(device);
   }
   struct ThreadHandles {

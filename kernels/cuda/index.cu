@@ -18,7 +18,8 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-// Maximum number of threads per block; number of items per thread, so that several loads are in flight.
+// Maximum number of threads per block, and number of items per thread. Several items give a thread several loads in
+// flight.
 constexpr int kThreads = 128, kItemsPerThread = 4;
 constexpr int64_t kFewWords = 262144;
 
@@ -53,8 +54,8 @@ struct IndexTensor {
 
 // ---- reading
 
-/// Copies the rows (or elements) of x (outer, n, inner) that `indices` selects to y (outer, m, inner), where the
-/// elements are moved as Words. A thread moves kEach Words.
+/// Copies the rows (or elements) of x (outer, n, inner) that `indices` selects to y (outer, m, inner), in units of
+/// Word. Each thread moves kEach Words.
 template <class Word, int kEach>
 __global__ void gather_kernel(IndexTensor indices, const Word* __restrict__ x, Word* __restrict__ y, IndexShape g,
                               Divider m_divider, Divider inner_divider) {

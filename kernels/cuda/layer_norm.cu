@@ -212,8 +212,8 @@ void layer_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean, 
                          const Tensor& weight, Tensor& dx, Tensor& dweight, Tensor& dbias) {
   const int64_t rows = x.size(0), n = x.size(1);
   // Choose `rows_per_team`, the number of rows per team. If it is large, a team processes many rows one after another,
-  // which takes time. If it is small, there are many sums, which take memory. The sums are cheap if x fits into the
-  // cache, but can be larger than x if x has a half type.
+  // which takes time. If it is small, there are many partial sums of the weight and bias gradients, which take memory.
+  // These are cheap if x fits into the cache, but can be larger than x if x has a half type.
   const int64_t least = rows * n <= 1 << 21 && !is_reduced_floating_point(x.dtype()) ? 2 : 8;
   const int64_t rows_per_team = std::clamp<int64_t>(ceil_div(rows * n, 1 << 22), least, 1024),
                 groups = ceil_div(rows, rows_per_team);

@@ -34,10 +34,10 @@ template <class T> __global__ void nll_rows(NllRows<T> a) {
   a.weights[row] = weight;
 }
 
-using TwoSums = PairSumOp<double>;  // sums of losses and of weights, in double because there may be many rows
-/// Sums losses and weights; each block sums one chunk of `length` elements. Adds the partial sums in `from` if it is
-/// not null, otherwise the losses and weights. Writes the sums to `parts`; if `parts` is null, there is one block only,
-/// which writes the mean loss and the total weight.
+using TwoSums = PairSumOp<double>;  // sums of the rows' losses and weights, in double because there may be many rows
+/// Sums the losses of the rows, and their weights; each block sums one chunk of `length` elements. If `from` is not
+/// null, it adds the partial sums in `from` instead. Writes the sums to `parts`. If `parts` is null, there is only one
+/// block, which writes the mean loss and the total weight.
 template <class T>
 __global__ void nll_mean_chunk(const T* __restrict__ losses, const T* __restrict__ weights, const TwoSums::State* from,
                                int64_t n, int64_t length, TwoSums::State* parts, T* loss, T* total) {

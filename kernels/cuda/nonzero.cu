@@ -26,7 +26,7 @@ __device__ inline unsigned load_mask_bits(const bool* mask, int64_t first, int64
   for (int e = 0; e < kElementsPerThread; ++e) hits |= unsigned(bytes[e]) << e;
   return hits;
 }
-/// Returns the sum of `value` over the threads with smaller numbers, and sets `total` to the sum over the block.
+/// Returns the sum of `value` over the block's threads before this thread, and sets `total` to the sum over the block.
 __device__ inline int block_exclusive_sum(int value, int& total) {
   TANDEM_SHARED(int, sums, [kThreads / kWarpSize]);
   const int lane = int(threadIdx.x) % kWarpSize, warp = int(threadIdx.x) / kWarpSize;

@@ -45,9 +45,9 @@ template <int kPointers> struct TensorListMetadata {
   }
 };
 
-/// Distributes the tensors over tables, and calls run(table, number of blocks, number of blocks in all earlier tables)
-/// for each table. arrays(i, data) must write the kPointers addresses of the arrays that belong to tensor i, all with
-/// the size of sized[i].
+/// Distributes the tensors over tables, each small enough for one launch. Calls run(table, number of
+/// blocks, number of blocks in all earlier tables) for each table. arrays(i, data) must write to `data` the kPointers
+/// addresses of the arrays of tensor i, which all have as many elements as sized[i].
 template <int kPointers, class Arrays, class Run>
 void for_tensor_lists(const std::vector<Tensor>& sized, int chunk_size, Arrays arrays, Run run) {
   TensorListMetadata<kPointers> table;
@@ -112,7 +112,8 @@ __device__ void store_rounded(const Packet<From, kPacket>& packet, void* to, DTy
 }
 
 /// Applies `update` to every element of every tensor, in the compute type. An Update has
-///   kStreams: number of arrays that are loaded elementwise, the streams; the first kWrittenStreams of them are stored
+///   kStreams: number of arrays that are read elementwise (called streams); kWrittenStreams: how many of them, from the
+///   first on, are also written
 ///   kPointers: number of arrays in the table; the update itself accesses those that are not streams
 ///   kMixed: if true, the last stream, the gradient, is of type types.gradient, and the last array of the table is null
 ///     or a copy of the first stream in types.copy
@@ -189,8 +190,8 @@ template <class T> __device__ T scale_gradient(T gradient, T factor) {
   return factor == T(1) ? gradient : gradient * factor;
 }
 
-/// Adam step. The streams are parameter, exp_avg, exp_avg_sq, max_exp_avg_sq (or null) and gradient. A sixth pointer is
-/// the step count, a float.
+/// Adam step. Arrays read elementwise: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq (or null) and gradient. A sixth
+/// pointer is the step count, a float.
 template <class T, bool kMixedTypes> struct AdamUpdate {
   static constexpr int kStreams = 5, kWrittenStreams = 4, kPointers = 6 + kMixedTypes;
   static constexpr bool kMixed = kMixedTypes;
@@ -235,7 +236,7 @@ template <class T, bool kMixedTypes> struct AdamUpdate {
   }
 };
 
-/// SGD step. The streams are parameter, momentum buffer (or null) and gradient.
+/// SGD step. Arrays read elementwise: parameter, momentum buffer (or null) and gradient.
 template <class T, bool kMixedTypes> struct SgdUpdate {
   static constexpr int kStreams = 3, kWrittenStreams = 2, kPointers = 3 + kMixedTypes;
   static constexpr bool kMixed = kMixedTypes;

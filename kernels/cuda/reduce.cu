@@ -147,7 +147,8 @@ template <class T> struct SquaredError : SumOp<T> {
   const SquaredError& second_pass() const { return *this; }
 };
 /// Sum of (element - center)^2, where each result has its own center. It is computed in double, which can represent the
-/// square of any float. If `is_second_pass`, adds partial sums instead of squares, in the second pass.
+/// square of any float. In the second pass (`is_second_pass`) the elements are partial sums, which are added without
+/// squaring.
 struct Squares : SumOp<double> {
   Target<double> y;
   const double* center;  // null: all centers are 0
@@ -352,7 +353,8 @@ void launch_columns(const char* name, const Op& op, const Source<T>& x, int64_t 
   const int64_t units = outer * cut.num_chunks,
                 high = next_power_of_two(ceil_div(cut.length, kLoadsInFlight), 1, kColumnThreads / wide);
   const int64_t most_deep = std::min<int64_t>(kColumnThreads / (wide * high), 64);  // CUDA limits blockDim.z to 64
-  // Units per block. It is more than 1 if there are many small units (chunks of n for one outer index).
+  // Number of units that one block reduces. It is more than 1 if there are many small units (chunks of n for one outer
+  // index).
   const int64_t deep = next_power_of_two(ceil_div(units, kFullGpuBlocks), 1, most_deep);
   const dim3 block(static_cast<unsigned>(wide), static_cast<unsigned>(high), static_cast<unsigned>(deep));
   const LaunchShape shape{checked_grid_size(ceil_div(units, deep) * strips), block};
@@ -370,7 +372,8 @@ void launch_rows(const char* name, const Op& op, const Source<T>& x, int64_t row
   constexpr int kWidth = Source<T>::kVectorElements;
   constexpr int64_t kMost = kChunkBytes / int64_t(sizeof(T));
   RowChunks cut{n, 1, n};
-  if (n > 16384 && rows < kFullGpuBlocks / 2) {  // the second pass is not cut again unless a row exceeds 1 GiB
+  // If a row exceeds 1 GiB, the states of its chunks are more than 16384, so the second pass is cut into chunks, too.
+  if (n > 16384 && rows < kFullGpuBlocks / 2) {
     const int64_t length = std::clamp<int64_t>(ceil_div(n * rows, kFullGpuBlocks), 2048, kMost);
     cut.length = ceil_div(length, kWidth) * kWidth;
     cut.num_chunks = ceil_div(n, cut.length);
@@ -410,8 +413,8 @@ template <class F> void visit_source(DType dtype, F f) {
     default: return f.template operator()<SmallInt>();
   }
 }
-/// Computes sums or products. Floating-point sums are accumulated for the dtype of x, or of y if that is wider;
-/// integers and bool give int64.
+/// Computes sums or products. Sums of floating dtypes have the accumulation type of x's dtype, or of y's dtype if that
+/// is wider; integers and bool give int64.
 template <template <class> class ReduceOp>
 void reduce_sums(const char* name, const Tensor& x, const Tensor& y, double divisor = 1) {
   visit_source(x.dtype(), [&]<class T>() {

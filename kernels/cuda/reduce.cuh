@@ -114,7 +114,7 @@ template <class A> struct MaxOp {  // a NaN wins
   __device__ static A combine(A a, A b) { return math::max(a, b); }
 };
 
-/// Returns the value that lane (this lane XOR mask) passed. A struct is exchanged in 8-byte words.
+/// Returns the `value` of the lane whose number is this lane's number XOR mask. A struct is exchanged in 8-byte words.
 template <class A> __device__ __forceinline__ A shuffle_xor(const A& value, int mask, int width) {
   if constexpr (__is_class(A)) {
     struct Words {

@@ -100,8 +100,8 @@ struct SortOutput {
 
 /// Sorts tiles of rows in shared memory, blockDim.y tiles per block. A tile has `size` entries, a power of two. The n
 /// entries of a row are read from `entries` or, if `entries` is null, made from the elements of x. The first `keep`
-/// entries of each tile are written to `kept`, which has `width` entries per row. If `kept` is null, a row is a single
-/// tile, and the sorted elements are written to `result`.
+/// entries of each sorted tile are written to `kept`, which has `width` entries per row. If `kept` is null, a row is a
+/// single tile, and its first sorted elements are written to `result`.
 template <class Entry>
 __global__ void sort_tiles(SortInput x, const Entry* entries, int64_t rows, int64_t n, int size, Entry* kept,
                            int64_t keep, int64_t width, SortOutput result) {

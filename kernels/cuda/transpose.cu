@@ -9,8 +9,8 @@ namespace {
 // Side of a tile; rows of threads in a block; each row of threads moves four rows of the tile.
 constexpr int kTileSide = 32, kThreadRows = 8;
 
-/// Copies x to y, where y is contiguous along dimension 0 of the plan, and x along dimension 1. Each combination of
-/// indices in the other dimensions is a plane, whose number is part of blockIdx.x.
+/// Copies x to y, where y is contiguous along dimension 0 of the plan, and x along dimension 1. A plane is one
+/// combination of indices in the other dimensions; blockIdx.x determines the plane and the tile in it.
 template <class T>
 __global__ void __launch_bounds__(kTileSide* kThreadRows)
     transpose_kernel(ElementPlan plan, uint32_t tiles_across, uint32_t tiles) {
