@@ -1,5 +1,5 @@
-// Merges the dimensions of elementwise operands into the fewest that describe the memory layout of all operands. Used
-// by the planners of both backends.
+// Merges dimensions that are contiguous with each other in all operands of an elementwise operation, so that loops have
+// fewer dimensions. Used by the planners of both backends.
 #pragma once
 #include "tandem/core/internal.h"
 #include "tandem/core/tensor.h"

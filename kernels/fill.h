@@ -5,9 +5,9 @@
 TANDEM_DECLARE_KERNEL(void fill(const Scalar& value, Tensor& y))
 /// y[i] = start + i * step, where y is one-dimensional and contiguous
 TANDEM_DECLARE_KERNEL(void arange(const Scalar& start, const Scalar& step, Tensor& y))
-/// Fill y with random numbers. They are assigned in y's logical order, so that they do not depend on its layout. Philox
-/// generates them from `state` (int64 {seed, stream, block}, on y's device), beginning with block number `block` +
-/// `offset`
+/// Fill y with random numbers. They are assigned in logical (row-major) order of y, so that they do not depend on y's
+/// memory layout. Philox generates them from `state` (int64 {seed, stream, block}, on y's device), beginning with block
+/// number `block` + `offset`
 TANDEM_DECLARE_KERNEL(void uniform(double low, double high, const Tensor& state, uint64_t offset, Tensor& y))
 TANDEM_DECLARE_KERNEL(void normal(double mean, double std, const Tensor& state, uint64_t offset, Tensor& y))
 TANDEM_DECLARE_KERNEL(void bernoulli(double p, const Tensor& state, uint64_t offset, Tensor& y))

@@ -32,11 +32,11 @@ TANDEM_HD PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t block) {
   }
   return c;
 }
-/// Returns 32-bit random number i of the draw that starts at block `offset`. A block holds four of them.
+/// Returns the i-th 32-bit random number of the sequence that starts at block `offset`. A block holds four of them.
 TANDEM_HD uint32_t philox32(uint64_t seed, uint64_t stream, uint64_t offset, uint64_t i) {
   return philox(seed, stream, offset + i / 4).word[i % 4];
 }
-/// Returns 64-bit random number i of the draw that starts at block `offset`. A block holds two of them.
+/// Returns the i-th 64-bit random number of the sequence that starts at block `offset`. A block holds two of them.
 TANDEM_HD uint64_t philox64(uint64_t seed, uint64_t stream, uint64_t offset, uint64_t i) {
   const PhiloxBlock b = philox(seed, stream, offset + i / 2);
   return i % 2 ? uint64_t(b.word[3]) << 32 | b.word[2] : uint64_t(b.word[1]) << 32 | b.word[0];

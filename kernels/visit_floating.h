@@ -1,4 +1,4 @@
-// Maps a floating dtype to the C++ type that a kernel loads and stores; the kernel computes in Upcast of this type.
+// Maps a floating dtype to the C++ type T that a kernel loads and stores. The kernel computes in OpMath<T>.
 #pragma once
 #include "tandem/core/dtype.h"
 #include "tandem/core/internal.h"

@@ -68,7 +68,7 @@ TANDEM_HD float fast_gelu(float x) {
   const float q = low + (middle + top * u4) * u4;
   const float high = __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, t) & 0xfffff000u);  // its square is exact
   const float square = -0.5f * (high * high), rest = t * q - 0.5f * ((t - high) * (t + high));
-  const float shifted = (square + rest) * 1.44269504f + 12582911.0f;  // as in exp_argument, but for 2^(k - 1)
+  const float shifted = (square + rest) * 1.44269504f + 12582911.0f;  // as in exp_argument, but with k - 1 for k
   const float n = shifted - 12582911.0f;
   const float r = ((square - n * 0.693359375f) + rest) + n * 2.12194440e-4f, r2 = r * r;
   const float p = (1.666654199e-1f * r + 0.5f) + ((8.366691880e-3f * r + 4.166720435e-2f) + 1.388248987e-3f * r2) * r2;
