@@ -8,8 +8,8 @@ namespace tandem::benchmarks {
 
 /// Ratio of the baseline's time to this build's time. Above 1, this build is faster.
 struct Comparison {
-  double ratio;      // median of the ratios of the rounds
-  double low, high;  // interval that contains the true median with a probability of 95 % or more
+  double ratio;      // median over the rounds
+  double low, high;  // ends of an interval that contains the true median with a probability of at least 95 %
   bool is_slower() const { return high < 0.95; }
 };
 // minimum number of rounds: with fewer, P(smallest <= true median <= largest) is below 95 %

@@ -57,7 +57,7 @@ class PeerProgram final : public Program {
   struct Command {
     std::string name;                      // name shown in tables
     std::vector<std::string> arguments;    // command line of the peer, beginning with the program
-    std::vector<std::string> environment;  // variables "NAME=value" that are added to the environment of this process
+    std::vector<std::string> environment;  // variables "NAME=value", added to this process's environment for the peer
   };
   /// Starts the peer and reads its version.
   /// @throws Error if the peer cannot be started, ends, does not answer within timeout_seconds, or answers no version

@@ -43,7 +43,7 @@ TANDEM_DECLARE_KERNEL(void cumsum(const Tensor& x, bool reverse, Tensor& y))
 TANDEM_DECLARE_CPU_KERNEL(cumprod, const Tensor& x, Tensor& y)
 TANDEM_DECLARE_CPU_KERNEL(logcumsumexp, const Tensor& x, Tensor& y)
 namespace tandem::kernels {
-/// Returns whether the device has cumprod and logcumsumexp.
+/// Returns whether the device has the kernels cumprod and logcumsumexp.
 inline bool has_cumprod(Device device) { return device.is_cpu(); }
 }  // namespace tandem::kernels
 /// Sorts along the last dimension of x (rows, n), stably, and writes the positions of the elements to index. NaN counts

@@ -32,7 +32,7 @@ struct BertConfig {
   TANDEM_ARG(int64_t, pad_token_id) = 0;
 };
 
-/// LayerNorm(word + position + type): the input of the first layer.
+/// Embeddings of a text: LayerNorm(word + position + token type). They are the input of the first layer.
 class BertEmbeddingsImpl : public nn::Cloneable<BertEmbeddingsImpl> {
  public:
   explicit BertEmbeddingsImpl(const BertConfig& c) : config(c) { reset(); }
@@ -117,7 +117,7 @@ class BertLayerImpl : public nn::Cloneable<BertLayerImpl> {
 };
 TANDEM_MODULE(BertLayer);
 
-/// The num_hidden_layers layers, applied in order.
+/// The encoder: num_hidden_layers layers, applied in order.
 class BertEncoderImpl : public nn::Cloneable<BertEncoderImpl> {
  public:
   explicit BertEncoderImpl(const BertConfig& c) : config(c) { reset(); }

@@ -110,7 +110,7 @@ class GptModelImpl : public nn::Cloneable<GptModelImpl> {
   /// The layers.
   nn::ModuleList h{nullptr};
   nn::LayerNorm ln_f{nullptr};
-  /// Head that computes the logits; null if the head is tied.
+  /// Head that computes the logits; null if wte's weight takes its place (tie_word_embeddings).
   nn::Linear lm_head{nullptr};
 };
 TANDEM_MODULE(GptModel);

@@ -36,7 +36,7 @@ data::BertTokenizer load_bert_tokenizer(const std::string& folder) {
     o.do_lower_case(file.boolean("do_lower_case").value_or(o.do_lower_case()));
     o.strip_accents(file.boolean("strip_accents"));
     o.tokenize_chinese_chars(file.boolean("tokenize_chinese_chars").value_or(o.tokenize_chinese_chars()));
-    // If there is no limit, the file has a number of about 1e30.
+    // A tokenizer without a limit has a model_max_length of about 1e30 in its file.
     const double max_length = file.number("model_max_length").value_or(512);
     if (max_length < 1e9) o.model_max_length(static_cast<int64_t>(max_length));
     text("unk_token", o.unk_token());

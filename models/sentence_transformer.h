@@ -29,8 +29,9 @@ class SentenceTransformer {
 
   /// Computes the hidden states of the tokens.
   BertModel model{nullptr};
-  data::BertTokenizer tokenizer;  // model_max_length: minimum of the files' limits and the model's positions
-  bool normalize = false;         // whether vectors are scaled to length 1
+  /// Tokenizer whose model_max_length is the smallest of the limits in the files and the model's number of positions.
+  data::BertTokenizer tokenizer;
+  bool normalize = false;  // whether vectors are scaled to length 1
 
  private:
   void read_modules(const std::string& folder);

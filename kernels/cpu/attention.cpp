@@ -89,7 +89,7 @@ struct Mask {
   }
 };
 
-/// Runs a loop body over `rows` rows of a block, in the calling thread.
+/// Runs a loop body over the first `rows` rows of a block of scores, in the calling thread.
 template <class T>
 void run_row_loop(const LoopTables& tables, const char* name, std::initializer_list<const void*> operands,
                   std::initializer_list<LoopScalar> scalars, int64_t rows) {

@@ -43,7 +43,7 @@ template void native_gemm(const Gemm& g, const Half* a, const Half* b, Half* c);
 template void native_gemm(const Gemm& g, const BFloat16* a, const BFloat16* b, BFloat16* c);
 
 namespace {
-// The implementations of gemm follow. Each returns whether it has computed c.
+// The implementations of gemm for particular problems follow. Each returns whether it has computed c.
 
 template <class T> bool tiled_gemm(const Gemm& g, const T* a, const T* b, T* c) {
   native_gemm(g, a, b, c);

@@ -9,7 +9,7 @@
 namespace tandem::kernels::cpu {
 namespace {
 
-constexpr int64_t kReduceBlock = 32768;  // number of elements that one partial result covers
+constexpr int64_t kReduceBlock = 32768;  // number of elements that are reduced to one partial result
 
 /// Additional arguments of a loop: a center or a scale for each result (per_result), and a power.
 struct ReduceArguments {

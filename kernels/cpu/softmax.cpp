@@ -15,7 +15,7 @@ static Loop plan_softmax(const char* name, const LoopTables& tables, TensorRefs 
   const int64_t n = y.size(1), inner = y.dim() == 3 ? y.size(2) : 1;
   Loop loop =
       plan_rows(name, tables, y.dtype(), writes, reads, {integer(n), integer(inner)}, y.size(0) * inner, n * cost);
-  // Groups of 32 columns, or of 32 short rows, are computed side by side.
+  // The loop body computes groups of 32 columns, or of 32 short rows, side by side. So make the grain a multiple of 32.
   if (inner > 1 || n <= 32) loop.grain = (loop.grain + 31) / 32 * 32;
   return loop;
 }

@@ -61,7 +61,7 @@ template <class T> AttentionMask<T> attention_mask(const Tensor& mask) {
 struct AttentionShape {
   int matrices, heads, l, s, e, v;
   bool causal;
-  /// Index after the last key that a query sees.
+  /// Returns the index after the last key that a query may see.
   __device__ int end(int query) const { return ::min(causal ? query + 1 : s, s); }
 };
 inline AttentionShape attention_shape(const Tensor& q, const Tensor& v, bool causal) {

@@ -185,7 +185,7 @@ void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, con
                   query_tiles = shape.matrices * ceil_div(shape.l, Tile::kRows);
     const int num_query_splits = num_attention_splits(key_tiles, kAttentionFullGpuBlocks / 2, shape.l),
               num_key_splits = num_attention_splits(query_tiles, kAttentionFullGpuBlocks / 2, shape.s);
-    std::vector<Tensor> scratch;  // keeps the parts of the gradients alive until all kernels are launched
+    std::vector<Tensor> scratch;  // owns the parts of the gradients until all kernels are launched
     const auto gradient = [&](const Tensor& to, int parts) {
       if (parts > 1) scratch.push_back(core::empty(Shape{parts - 1, to.numel()}, to.dtype(), device));
       return Gradient<T>{head_rows<T>(to), parts > 1 ? scratch.back().template data<T>() : nullptr, to.numel()};

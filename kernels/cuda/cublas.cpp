@@ -99,7 +99,7 @@ struct Plan {
   }
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first_layout = nullptr, second_layout = nullptr, result_layout = nullptr;
-  bool has_searched = false;  // whether this plan already searched for an algorithm
+  bool has_searched = false;  // whether algorithms for this problem were already searched
   // nullopt: no search so far, or cuBLASLt has no algorithm for this problem
   std::optional<cublasLtMatmulHeuristicResult_t> algorithm;
 };

@@ -105,7 +105,7 @@ struct Plan {
   cudnnTensorDescriptor_t x = nullptr, y = nullptr, bias = nullptr;
   cudnnFilterDescriptor_t w = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
-  bool has_searched = false;     // whether this plan already searched for an algorithm
+  bool has_searched = false;     // whether an algorithm for this problem was already searched
   std::optional<int> algorithm;  // cuDNN's algorithm; nullopt: use Tandem's own kernels
   size_t workspace_bytes = 0;
 };

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(512) layer_norm_backward_persistent(LayerNormB
     const C mean = valid ? a.mean[row] : C(0), rstd = valid ? a.rstd[row] : C(0);
     for (int k = 0; k < K; ++k) {
       off[k] -= mean;
-      dweight[k] += g[k] * (off[k] * rstd);  // after the end of the row g is 0, so this adds 0
+      dweight[k] += g[k] * (off[k] * rstd);  // g is 0 after the end of the row, so this adds 0
       dbias[k] += g[k];
     }
     if (a.weight) {

@@ -5,7 +5,8 @@
 
 namespace tandem::kernels::cuda {
 
-/// Computes a pass of a convolution, as declared in kernels/convolution.h. Always returns true.
+/// Computes a pass of a convolution, as declared in kernels/convolution.h. Returns true, as cudnn_convolution does on
+/// success.
 bool native_convolution(const ConvCall& call);
 
 }  // namespace tandem::kernels::cuda

@@ -213,7 +213,7 @@ template <class T> struct ExtremumOp : MaxOp<OpMath<T>> {
 
 template <class C> struct IndexedValue {
   C value;
-  int64_t position;  // index along n, or -1 if there is no element yet
+  int64_t position;  // index of the element along n; -1 if no element was accumulated yet
 };
 /// Largest or smallest element with its index. Chooses the first among equal elements, and NaN over any number.
 template <class T> struct ArgExtremumOp {
@@ -328,7 +328,7 @@ __global__ void reduce_columns(Op op, Source<T> x, typename Op::State* parts, in
 
 // ---- launchers
 
-/// Scratch memory for n states, which is released in stream order.
+/// Scratch memory for `n` states of chunks. It is released in stream order.
 template <class State> struct Parts {
   Tensor bytes;
   Parts(int64_t n, Device device) : bytes(core::empty({n * int64_t(sizeof(State))}, kUInt8, device)) {}

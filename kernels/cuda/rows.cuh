@@ -125,7 +125,7 @@ struct ChunkShape {
     run_pack_loop<kPack<T>>([&]<int N>(int64_t i) { return load_pack<T, N>(from + i, aligned); },
                             [&](int64_t i, const auto& pack) { f(i, widen(pack)); });
   }
-  /// Version of for_each_pack() for two operands: calls f(i, pack of a, pack of b).
+  /// Version of for_each_pack() for rows a and b: calls f(i, pack of a, pack of b).
   template <class T, class F> __device__ void for_each_pack_pair(const T* a, const T* b, F f) const {
     run_pack_loop<kPack<T>>(
         [&]<int N>(int64_t i) {

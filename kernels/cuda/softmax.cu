@@ -9,7 +9,7 @@
 namespace tandem::kernels::cuda {
 namespace {
 
-/// Reduction operator: maximum that ignores NaN. (NaN reaches the result by the sum.)
+/// Reduction operator: maximum that ignores NaN. (A NaN still reaches the result, through the sum of exponentials.)
 template <class T> struct NanIgnoringMaxOp {
   using State = T;
   __device__ static T combine(T a, T b) { return b > a ? b : a; }
@@ -254,7 +254,7 @@ __global__ void cross_entropy_backward_rows(const OpMath<T>* __restrict__ dloss,
   const int64_t row = shape.row(), n = shape.n;
   if (row >= shape.rows) return;
   const int64_t t = target[row];
-  const bool ignored = t == ignore_index;  // the gradient is 0, even if `grad` is infinite
+  const bool ignored = t == ignore_index;  // then dx is 0, even if `grad` is infinite
   const C grad = loss_gradient(dloss, total, row) * weights[row], log_norm = log_sum[row];
   const auto gradient = [&](C v, int64_t i) {
     const C here = grad * math::exp(v - log_norm);

@@ -42,7 +42,7 @@ template <class C> class Elements {
  public:
   Elements(const Loop& loop, int k) : Elements(loop, k, loop.dtype) {}
   Elements(const Loop& loop, int k, DType dtype) : data_(data<char>(loop, k)), dtype_(dtype) {}
-  /// Wraps elements of type C that are not an operand.
+  /// Wraps an array of type C that is not an operand of a loop.
   explicit Elements(C* elements)
       : data_(reinterpret_cast<char*>(elements)), dtype_(__is_same(C, float) ? DType::float32 : DType::float64) {}
   explicit operator bool() const { return data_; }

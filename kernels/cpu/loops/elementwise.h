@@ -30,11 +30,11 @@ constexpr int64_t kTileSize = 256;
 template <class Op, int kLanes, class A> TANDEM_HD A reduce_lane_array(A* lane) {
   if constexpr (kLanes == 1) {
     return lane[0];
-  } else if constexpr (__is_same(A, float)) {  // a constant width lets the compiler keep the lanes in registers
+  } else if constexpr (__is_same(A, float)) {  // if kHalf is a constant, the lanes stay in registers
     constexpr int kHalf = kLanes / 2;
     for (int k = 0; k < kHalf; ++k) lane[k] = Op::combine(lane[k], lane[k + kHalf]);
     return reduce_lane_array<Op, kHalf>(lane);
-  } else {  // for other types a constant width is slower, because gcc splits the lanes
+  } else {  // for other types a constant number of lanes is slower, because gcc splits the array
     for (int width = kLanes / 2; width > 0; width /= 2)
       for (int k = 0; k < width; ++k) lane[k] = Op::combine(lane[k], lane[k + width]);
     return lane[0];

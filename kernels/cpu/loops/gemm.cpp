@@ -103,7 +103,7 @@ class Prefetcher {
         bytes_((row == 1 ? depth : across) * int64_t(sizeof(C))),
         lines_(row == 1 ? across : depth),
         lines_per_call_((lines_ + tiles - 1) / tiles) {}
-  /// Prefetches the next portion. Call it before each tile.
+  /// Prefetches the next portion of the panel. Call it before each tile.
   void prefetch() {
     for (int64_t i = 0; i < lines_per_call_ && lines_ > 0; ++i, --lines_, at_ += line_stride_)
       for (int64_t byte = 0; byte < bytes_; byte += 64) __builtin_prefetch(at_ + byte);

@@ -78,7 +78,7 @@ template <class C> class PlaneReader {
     const bool half = all_.is_reduced_floating_point();
     const int64_t room = half ? kBandSize / v_.w : v_.h;
     if (rows.last - rows.first <= room) {
-      // Reads as many rows as fit, because the next windows need later rows.
+      // Reads as many rows as fit into the Scratch, because the next windows need later rows.
       if (rows.first < cached_rows_.first || rows.last > cached_rows_.last) {
         cached_rows_ = {half ? rows.first : 0, half ? min64(rows.first + room, v_.h) : v_.h};
         cached_data_ = all_.read(plane_offset_ + cached_rows_.first * v_.w,
