@@ -41,8 +41,8 @@ namespace tandem::kernels::cuda {
 TANDEM_ELEMENTWISE_KERNELS
 }
 namespace tandem::kernels {
-/// Returns whether divisors on the device are checked. On CUDA they are not, because the host would have to wait for
-/// the GPU.
+/// Returns whether integer divisors are checked for 0 on this device. On CUDA they are not, because the host would have
+/// to wait for the GPU.
 inline bool checks_divisors(Device device) { return device.is_cpu(); }
 using cpu::check_divisor;
 }  // namespace tandem::kernels

@@ -15,7 +15,7 @@ template <class Result, class Problem, class... Operands> struct Implementation 
   const char* name;
   /// Returns whether `run` may be called for the problem.
   bool (*supports)(const Problem& problem);
-  /// Computes the result. Returns false, a null pointer or an undefined tensor if it fails. (Some libraries report that
+  /// Computes the result. On failure returns false, a null pointer or an undefined tensor. (Some libraries report that
   /// they do not support a problem only when they are called.)
   Result (*run)(const Problem& problem, Operands... operands);
 };

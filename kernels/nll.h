@@ -31,8 +31,8 @@ namespace tandem::kernels::cpu {
 void check_probabilities(const char* name, const Tensor& x, const char* error_hint);
 }  // namespace tandem::kernels::cpu
 namespace tandem::kernels {
-/// Returns whether probabilities on the device are checked. On CUDA they are not, because the host would have to wait
-/// for the GPU.
+/// Returns whether probabilities are checked to lie in [0, 1] on this device. On CUDA they are not, because the host
+/// would have to wait for the GPU.
 inline bool checks_probabilities(Device device) { return device.is_cpu(); }
 using cpu::check_probabilities;
 }  // namespace tandem::kernels

@@ -13,8 +13,8 @@ TANDEM_DECLARE_KERNEL(void batch_norm_stats(const Tensor& x, double eps, Tensor&
 /// Computes y = (x - mean) * rstd * weight + bias; weight and bias may be undefined
 TANDEM_DECLARE_KERNEL(void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                             const Tensor& weight, const Tensor& bias, Tensor& y))
-/// Computes sum_dy = sum dy, sum_dy_xhat = sum dy (x - mean) rstd, and dx: the gradient in training mode if `training`,
-/// otherwise in evaluation mode
+/// Computes sum_dy = sum dy, sum_dy_xhat = sum dy (x - mean) rstd, and dx, the gradient with respect to x: in training
+/// mode if `training`, otherwise in evaluation mode
 TANDEM_DECLARE_KERNEL(void batch_norm_backward(const Tensor& dy, const Tensor& x, const Tensor& mean,
                                                const Tensor& rstd, const Tensor& weight, bool training, Tensor& sum_dy,
                                                Tensor& sum_dy_xhat, Tensor& dx))

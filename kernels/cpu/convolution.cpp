@@ -24,8 +24,8 @@ ConvProblem make_problem(ConvPass pass, const Tensor& x, const Tensor& w, const 
 /// that is more), and few enough that a block stays in a core's cache. The result divides the number of images, so that
 /// all blocks are equal and one ConvBlock serves them all.
 int64_t images_per_block(const ConvProblem& p) {
-  // Number of operations that take about 0.1 ms. backward_weight takes larger blocks, because each block writes a
-  // gradient of the weights, and these gradients are added up.
+  // Number of operations that a block should have, which take about 0.1 ms. Blocks of backward_weight are larger,
+  // because each block writes a gradient of the weights, and these gradients have to be added up.
   const double worth = p.pass == ConvPass::backward_weight ? 2e7 : 1e7;
   constexpr int64_t kCached = int64_t(1) << 18;  // number of elements that fit into the cache: 1 MiB of float32
   int64_t wanted = std::max(static_cast<int64_t>(worth / std::max(p.flops_per_image(), 1.0)) + 1, p.images / 64);

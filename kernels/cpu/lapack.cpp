@@ -55,8 +55,8 @@ void run_lapack(const char* op, DType dtype, TensorRefs writes, TensorRefs reads
   };
   dtype == kFloat32 ? run_in.template operator()<float>() : run_in.template operator()<double>();
 }
-/// Calls `call` twice: with length -1, so that LAPACK returns the size of its workspace, and then with a workspace of
-/// this size.
+/// Calls `call` twice: with a workspace length of -1, so that LAPACK returns the length it needs, and then with a
+/// workspace of this length.
 template <class T, class Call> void call_with_workspace(Call call) {
   T wanted = 0;
   call(&wanted, LapackInt(-1));

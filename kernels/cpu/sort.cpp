@@ -62,8 +62,8 @@ template <class K> Entry<K>* sort_entries(Entry<K>* entries, Entry<K>* spare, in
   return entries;
 }
 
-/// Selects the first k entries of the sorted row and writes them, sorted, to the front of `kept`, which has room for 2
-/// k entries.
+/// Selects the k entries that come first in the sorted row, and writes them, sorted, to the front of `kept`, which has
+/// room for 2 k entries.
 template <class T, class K>
 void select_entries(const T* x, int64_t n, int64_t k, uint64_t descending_mask, Entry<K>* kept) {
   const int64_t capacity = 2 * k;

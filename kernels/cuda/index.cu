@@ -82,7 +82,8 @@ constexpr int kMaxCatInputs = 32;  // maximum number of tensors per launch
 struct CatInputs {
   struct Part {
     const void* data;
-    // Number of words in the part, number of words per row, and offset of the part in the rows of y.
+    // Number of words in the part, number of words in a row of the part, and offset in words at which these rows start
+    // in the rows of y.
     uint32_t items, length, column;
     uint32_t last_block;  // total number of blocks of this part and all previous parts
     Divider32 length_divider;

@@ -53,7 +53,8 @@ __global__ void __launch_bounds__(kThreads) count_kernel(const bool* mask, int64
   block_exclusive_sum(__popc(load_mask_bits(mask, first, count)), total);
   if (threadIdx.x == 0) part_counts[blockIdx.x] = total;
 }
-/// Writes the positions of the true elements. sums[b] is the number of true elements in the parts 0 to b.
+/// Writes the positions of the true elements. sums[b] is the number of true elements in parts 0 to b of the mask, where
+/// each block has one part.
 __global__ void __launch_bounds__(kThreads)
     coordinates_kernel(const bool* mask, int64_t count, const int64_t* sums, Sizes sizes, int64_t* coordinates) {
   const int64_t first = int64_t(blockIdx.x) * kBlockElements + threadIdx.x * kElementsPerThread;

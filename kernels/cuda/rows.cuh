@@ -181,8 +181,8 @@ __device__ typename Op::State combine_row_parts(const ChunkShape& shape, const t
   return team_reduce(Op(), state);
 }
 
-/// Returns the gradient with respect to one row's loss: dloss[row]; or *dloss / *total if the loss is a mean over rows,
-/// where *total is the sum of the rows' weights.
+/// Returns the gradient of the final loss with respect to one row's loss: dloss[row]; or *dloss / *total if the final
+/// loss is a mean over rows, where *total is the sum of the rows' weights.
 template <class C> __device__ C loss_gradient(const C* dloss, const C* total, int64_t row) {
   return total ? *dloss / *total : dloss[row];
 }

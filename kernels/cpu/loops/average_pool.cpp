@@ -66,8 +66,8 @@ IndexRange overlapping_windows(int64_t at, int64_t count, int64_t stride, int64_
 struct WindowRun {
   int64_t oh, first, count;
 };
-/// Forward: adds the pixels of a part of the plane to `values`, which holds one sum for each window of `row`. Backward:
-/// adds `values` to the pixels. Takes one element of the kernel at a time, for all windows side by side.
+/// If not kBackward, adds the pixels of a part of the plane to `values`, which holds one sum for each window of `row`.
+/// If kBackward, adds `values` to the pixels. Takes one element of the kernel at a time, for all windows side by side.
 template <bool kBackward, int kStride, class X, class C>
 void add_windows(const PoolGeometry& v, const WindowRun& row, const PlanePart<X>& x, C* values) {
   const int64_t s = kStride ? kStride : v.s[1], h0 = row.oh * v.s[0] - v.p[0];

@@ -22,8 +22,8 @@ template <class F> void for_row_blocks(const Loop& loop, int64_t begin, int64_t 
 }
 constexpr int64_t kChannelGroup = 256;  // number of channels whose coefficients are computed at a time
 
-/// Coefficients of dx for each channel of a group. The loop's operands from k on: mean, rstd, weight or none, sums of
-/// dy and of dy (x - mean) as double (2, channels).
+/// Coefficients from which dx is computed, for each channel of a group. The loop's operands from k on: mean, rstd,
+/// weight or none, sums of dy and of dy (x - mean) as double (2, channels).
 template <class C> struct BackwardFactors {
   C scale[kChannelGroup], mean[kChannelGroup], mean_term[kChannelGroup], var_term[kChannelGroup];
   BackwardFactors(const Loop& loop, int k, int64_t first, int64_t width) {

@@ -173,7 +173,7 @@ template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, 
       const int64_t count = (part.rows.last - part.rows.first) * part.stride;
       const IndexRange row_range = windows_covering(v, 0, part.rows.first, part.rows.last, v.oh);
       const IndexRange column_range = windows_covering(v, 1, part.columns.first, part.columns.last, v.ow);
-      // If the windows covered span whole rows, the rows of windows are contiguous and are treated as one run.
+      // If the range of windows spans whole rows of the output, these rows are contiguous and are treated as one run.
       const bool all = column_range.last - column_range.first == v.ow;
       const int64_t run = (column_range.last - column_range.first) * (all ? row_range.last - row_range.first : 1);
       for (int64_t oh = row_range.first; oh < row_range.last; oh += all ? v.oh : 1) {

@@ -7,8 +7,8 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Divides the random numbers [begin, end) of a draw into tiles, and calls f(first, count, words) for each. Number
-/// first + i takes kWordsPerNumber words of 32 bits, from words[i * kWordsPerNumber] on.
+/// Divides random numbers [begin, end) into tiles, and calls f(first, count, words) for each tile. Random number first
+/// + i is made from kWordsPerNumber words of 32 bits, which start at words[i * kWordsPerNumber].
 template <int kWordsPerNumber, class F> void for_words(const Loop& loop, int64_t begin, int64_t end, F f) {
   for_random_words<kWordsPerNumber>(data<const uint64_t>(loop, loop.operand_count - 1),
                                     uint64_t(loop.scalars[2].integer), begin, end, f);
