@@ -49,7 +49,8 @@ TANDEM_DECLARE_CPU_KERNEL(norm_relu_pool_backward, const Tensor& dy, const Tenso
                           const Tensor& mean, const Tensor& rstd, const Tensor& weight, bool training, int64_t kernel_h,
                           int64_t kernel_w, Tensor& sum_dy, Tensor& sum_dy_xhat, Tensor& dx)
 namespace tandem::kernels {
-/// Returns whether norm_relu_pool supports x. The caller must check the windows: they may have at most 250 pixels.
+/// Returns whether norm_relu_pool supports x. The caller must check the windows: they must be adjacent and have at most
+/// 250 pixels.
 inline bool has_norm_relu_pool(const Tensor& x) {
   return x.is_cpu() && x.dtype() == kFloat32 && x.dim() == 4 && x.numel() > 0 && !x.is_contiguous() &&
          x.suggest_memory_format() == MemoryFormat::ChannelsLast;

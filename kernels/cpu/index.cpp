@@ -97,12 +97,12 @@ void index_select(const char* op, const Tensor& x, const Tensor& index, Tensor& 
 namespace {
 struct ScatterRows {
   IndexShape shape;
-  int64_t parts;  // number of parts into which the rows of y are divided; 0 if threads divide the columns instead
+  int64_t parts;  // number of parts into which the rows of y are divided; 0 if the columns are divided instead
 };
 /// Combines slice x[:, i, :] of x (outer, m, inner) with slice y[:, index[i], :] of y (outer, n, inner), for each i in
 /// order. Calls join(pointer into y, pointer into x, number of elements, bytes per element) for each contiguous run.
-/// Threads divide the columns or, if rows are long, the rows of y, so that equal indices are combined in order of i. If
-/// the rows are divided, each part scans the whole index for its rows.
+/// Each thread gets some of the columns or, if rows are long, some of the rows of y, so that equal indices are combined
+/// in order of i. If the rows are divided, each part scans the whole index for its rows.
 template <class Join> void scatter_rows(const char* op, const Tensor& x, const Tensor& index, Tensor& y, Join) {
   check_indices(op, index, y.size(1));
   const IndexShape shape{op, y.size(0), y.size(1), index.numel(), y.size(2), y.itemsize()};
@@ -173,8 +173,8 @@ void gather(const Tensor& x, const Tensor& index, Tensor& y) {
 }
 
 namespace {
-/// Calls join(element of y, element of source) for every element of the index. Threads divide the columns, so that
-/// equal indices are combined in the order of the source.
+/// Calls join(element of y, element of source) for every element of the index. Each thread gets some of the columns, so
+/// that equal indices are combined in the order of the source.
 template <class T, class Join>
 void scatter_columns(const char* op, const Tensor& index, const Tensor& source, Tensor& y, Join) {
   const IndexShape shape{op, y.size(0), y.size(1), index.size(1), y.size(2), y.itemsize()};

@@ -70,9 +70,9 @@ void dot_columns(int64_t m, const T* a, int64_t lda, const T* b, int64_t ldb, in
     i += left;
   }
 }
-/// Computes c (m, n) = a b^T, or c += a b^T, for an a with few rows, and for rows [begin, end) of b. These are columns
-/// of c. Reads a and b in place, and b only once. Operands: c, a, b. Scalars: m, k, row strides of a, b and c, and
-/// whether to add to c.
+/// Computes c (m, n) = a b^T, or c += a b^T, for an a with few rows, and for rows [begin, end) of b, which give columns
+/// [begin, end) of c. Reads a and b in place, and b only once. Operands: c, a, b. Scalars: m, k, row strides of a, b
+/// and c, and whether to add to c.
 template <class T> void gemm_small_m_body(const Loop& loop, int64_t begin, int64_t end) {
   const auto number = [&](int i) { return loop.scalars[i].integer; };
   const int64_t m = number(0), k = number(1), lda = number(2), ldb = number(3), ldc = number(4);
