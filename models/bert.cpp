@@ -148,8 +148,7 @@ void BertModelImpl::reset() {
       nn::init::normal_(linear->weight, 0, config.initializer_range());
       nn::init::zeros_(linear->bias);
     } else if (auto* table = module->as<nn::Embedding>()) {
-      // Scale the weight, which nn::Embedding has drawn from N(0, 1), to the configured deviation. The row of [PAD] is
-      // 0.
+      // Scale the weight, which nn::Embedding has drawn from N(0, 1), to the configured deviation; [PAD] has zeros.
       table->weight.mul_(config.initializer_range());
     }
   }

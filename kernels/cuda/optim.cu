@@ -45,9 +45,9 @@ template <int kPointers> struct TensorListMetadata {
   }
 };
 
-/// Distributes the tensors over tables, each small enough for one launch. Calls run(table, number of
-/// blocks, number of blocks in all earlier tables) for each table. arrays(i, data) must write to `data` the kPointers
-/// addresses of the arrays of tensor i, which all have as many elements as sized[i].
+/// Distributes the tensors over tables, each small enough for one launch. Calls run(table, number of blocks, number of
+/// blocks in all earlier tables) for each table. arrays(i, data) must write to `data` the kPointers addresses of the
+/// arrays of tensor i, which all have as many elements as sized[i].
 template <int kPointers, class Arrays, class Run>
 void for_tensor_lists(const std::vector<Tensor>& sized, int chunk_size, Arrays arrays, Run run) {
   TensorListMetadata<kPointers> table;

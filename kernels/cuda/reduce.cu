@@ -372,7 +372,8 @@ void launch_rows(const char* name, const Op& op, const Source<T>& x, int64_t row
   constexpr int kWidth = Source<T>::kVectorElements;
   constexpr int64_t kMost = kChunkBytes / int64_t(sizeof(T));
   RowChunks cut{n, 1, n};
-  // If a row exceeds 1 GiB, the states of its chunks are more than 16384, so the second pass is cut into chunks, too.
+  // Cut long rows into chunks if there are few rows. If a row exceeds 1 GiB, it has more than 16384 chunks, so the
+  // second pass over their states is cut into chunks, too.
   if (n > 16384 && rows < kFullGpuBlocks / 2) {
     const int64_t length = std::clamp<int64_t>(ceil_div(n * rows, kFullGpuBlocks), 2048, kMost);
     cut.length = ceil_div(length, kWidth) * kWidth;
