@@ -38,8 +38,8 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
   struct Batch {
     std::vector<Tensor> gradients, weights, momenta, half_copies;
   };
-  // key: device; dtypes of the parameters, of the weights that are updated (master weights or the parameters) and of the
-  // gradients; whether this step creates the momentum buffers
+  // key: device; dtypes of the parameters, of the weights that are updated (master weights or the parameters) and of
+  // the gradients; whether this step creates the momentum buffers
   std::map<std::tuple<Device, DType, DType, DType, bool>, Batch> batches;
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];

@@ -80,8 +80,8 @@ TEST_CASE("integers, masks and uniforms have the same bits on every instruction-
     }
     const std::string file = folder / isa_name(isa);
     // A process selects the instruction-set level once, so each level needs its own process.
-    REQUIRE(std::system(("TANDEM_CPU_ISA=" + std::string(isa_name(isa)) + " TANDEM_OP_DIGESTS='" + file + "' '" + program +
-                         "' '[.digests]' >/dev/null")
+    REQUIRE(std::system(("TANDEM_CPU_ISA=" + std::string(isa_name(isa)) + " TANDEM_OP_DIGESTS='" + file + "' '" +
+                         program + "' '[.digests]' >/dev/null")
                             .c_str()) == 0);
     std::ifstream in(file);
     CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == want);

@@ -8,6 +8,7 @@
 #include "tandem/core/autocast/autocast_cache.h"
 #include "tandem/core/generator.h"
 #include "tandem/core/internal.h"
+#include "tandem/core/loop/run_loop.h"
 
 namespace tandem::autograd {
 namespace {
@@ -19,17 +20,27 @@ struct SavedTensorInfo {
   DType dtype;
   Device device;
 };
-/// States of the random generators that this thread draws from.
+/// States of the random generators that this thread draws from. They are saved and set by updates, so that each replay
+/// of a Graph saves and sets the states of that replay.
 struct RngStates {
+  struct Entry {
+    Generator* generator;
+    std::shared_ptr<PhiloxState> state;
+  };
   bool has_generator_guard = false;  // true if a GeneratorGuard is active, whose generator serves all devices
-  std::vector<std::pair<Generator*, PhiloxState>> states;
+  std::vector<Entry> states;
 
+  static Entry save(Generator& generator) {
+    const Entry entry{&generator, std::make_shared<PhiloxState>()};
+    run_update([entry] { *entry.state = entry.generator->get_state(); });
+    return entry;
+  }
   static RngStates capture(const variable_list& inputs) {
     RngStates out;
     const auto add = [&](Generator& generator) {
-      for (const auto& [known, state] : out.states)
-        if (known == &generator) return;
-      out.states.emplace_back(&generator, generator.get_state());
+      for (const Entry& known : out.states)
+        if (known.generator == &generator) return;
+      out.states.push_back(save(generator));
     };
     out.has_generator_guard = ThreadContext::current().generator != nullptr;
     add(default_generator(kCPU));
@@ -40,25 +51,25 @@ struct RngStates {
   /// Runs f with the generators in the stored states, then restores their previous states.
   void run_with_states(const std::function<void()>& f) const {
     if (has_generator_guard) {  // a scratch generator, because the guard's generator may no longer exist
-      Generator scratch;
-      scratch.set_state(states[0].second);
-      const GeneratorGuard guard(scratch);
+      const auto scratch = std::make_shared<Generator>();
+      run_update([scratch, state = states[0].state] { scratch->set_state(*state); });  // keeps `scratch` for replays
+      const GeneratorGuard guard(*scratch);
       return f();
     }
     // held while f runs, because backward's threads for several devices share these generators
     static std::recursive_mutex one_at_a_time;
     const std::lock_guard lock(one_at_a_time);
     struct RestoreGuard {
-      std::vector<std::pair<Generator*, PhiloxState>> states;
+      std::vector<Entry> states;
       Generator* const active_generator = std::exchange(ThreadContext::current().generator, nullptr);
       ~RestoreGuard() {
         ThreadContext::current().generator = active_generator;
-        for (const auto& [generator, state] : states) generator->set_state(state);
+        for (const Entry& entry : states) run_update([entry] { entry.generator->set_state(*entry.state); });
       }
     } restore;
-    for (const auto& [generator, state] : states) {
-      restore.states.emplace_back(generator, generator->get_state());
-      generator->set_state(state);
+    for (const Entry& entry : states) {
+      restore.states.push_back(save(*entry.generator));
+      run_update([entry] { entry.generator->set_state(*entry.state); });
     }
     f();
   }

@@ -291,6 +291,43 @@ TEST_CASE("Dropout of attention is the same in backward after other draws, under
   CHECK(same_bits(gradient_of(checkpointed, /*disturb=*/true), expected[1]));
 }
 
+TEST_CASE("A checkpoint in a Graph draws the same dropout in both of its runs, in each replay",
+          "[nn][attention][blocks]") {
+  manual_seed(13);
+  const Tensor x = randn({1, 2, 9, 4}).requires_grad_(), k = randn({1, 2, 9, 4});
+  const std::function<Tensor(const Tensor&)> functions[] = {
+      [&](const Tensor& q) { return scaled_dot_product_attention(q, k, k, {}, 0.5); },
+      [](const Tensor& in) { return dropout(in * 2, 0.5); }};
+  for (const auto& f : functions)
+    for (const bool named : {false, true}) {
+      Generator generator(14);
+      Tensor y;
+      const auto step = [&] {
+        std::optional<GeneratorGuard> guard;
+        if (named) guard.emplace(generator);
+        x.mutable_grad() = Tensor();
+        y = nn::utils::checkpoint(f, x);
+        y.backward(ones_like(y));
+      };
+      const auto seed = [&] { named ? generator.set_current_seed(14) : manual_seed(14); };
+      Graph graph;
+      graph.capture(step);
+      std::vector<Tensor> replayed;
+      seed();
+      for (int i = 0; i < 2; ++i) {
+        graph.replay();
+        replayed.push_back(y.detach().clone());
+        replayed.push_back(x.grad().clone());
+      }
+      seed();
+      for (size_t i = 0; i < 2; ++i) {
+        step();
+        CHECK(same_bits(y, replayed[2 * i]));
+        CHECK(same_bits(x.grad(), replayed[2 * i + 1]));
+      }
+    }
+}
+
 TEST_CASE("Attention with dropout has the gradients that differences give, first and second",
           "[nn][attention][blocks]") {
   manual_seed(11);
