@@ -67,7 +67,7 @@ void Fiber::switch_to_fiber() {
   __sanitizer_start_switch_fiber(&host_fake_stack_, mapping_ + kStackGuardBytes, stack_bytes_);
 #endif
   host_identity_ = TsanIdentity::current();
-  TsanIdentity::switch_to(identity_.handle());
+  TsanIdentity::switch_to_fiber(identity_.handle());
   switch_in();
 #if defined(TANDEM_EMULATION_ASAN)
   __sanitizer_finish_switch_fiber(host_fake_stack_, nullptr, nullptr);
@@ -85,7 +85,7 @@ void Fiber::switch_to_host([[maybe_unused]] bool for_good) {
   __sanitizer_start_switch_fiber(for_good ? nullptr : &fiber_fake_stack_, host_stack_bottom_, host_stack_bytes_);
   if (for_good) fiber_fake_stack_ = nullptr;  // the call above has freed AddressSanitizer's fake stack of this fiber
 #endif
-  TsanIdentity::switch_to(host_identity_);
+  TsanIdentity::switch_to_fiber(host_identity_);
   switch_out();
   finish_switch();
 }

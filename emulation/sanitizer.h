@@ -63,7 +63,7 @@ class TsanIdentity {
   void* handle() const { return handle_; }
   static void* current() { return __tsan_get_current_fiber(); }
   /// Makes `handle` the identity to which ThreadSanitizer attributes accesses from now on. Does not order any accesses.
-  static void switch_to(void* handle) { __tsan_switch_to_fiber(handle, /*no synchronization*/ 1); }
+  static void switch_to_fiber(void* handle) { __tsan_switch_to_fiber(handle, /*no synchronization*/ 1); }
 
  private:
   void* handle_;
@@ -103,7 +103,7 @@ class TsanIdentity {
  public:
   void* handle() const { return nullptr; }
   static void* current() { return nullptr; }
-  static void switch_to(void*) {}
+  static void switch_to_fiber(void*) {}
 };
 struct SyncPoint {
   void release() {}

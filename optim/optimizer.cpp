@@ -277,7 +277,7 @@ Optimizer::Settings Optimizer::settings() const {
     group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
       std::visit([&](const auto* value) { out[prefix + name] = text(static_cast<double>(*value)); }, setting);
     });
-    if (group.options().get_master_weights()) out[prefix + "master_weights"] = "1";
+    if (group.options().get_master_weights()) out[prefix + "master_weights"] = text(1);
     if (group.has_initial_lr()) out[prefix + "initial_lr"] = text(group.initial_lr());
   }
   return out;

@@ -104,7 +104,7 @@ void Reducer::expect_gradients(ForwardState& forward) {
     adds = true;
     if (tracker_.should_expect_gradient(i)) expect_gradient_of(i);
   }
-  if (adds) tracker_.apply_weight(forward);
+  if (adds) tracker_.add_forward_weight(forward);
 }
 void Reducer::expect_gradient_of(size_t i) {
   if (!tracker_.has_started()) {
@@ -138,7 +138,7 @@ void Reducer::autograd_hook(size_t i) {
   gradients_.finalize_gradient(i);
   ForwardState& forward = tracker_.forward();
   if (!tracker_.synchronizes() || !(tracker_.is_running() || forward.has_no_output_hook)) {
-    if (forward.has_no_output_hook) tracker_.apply_weight(forward);
+    if (forward.has_no_output_hook) tracker_.add_forward_weight(forward);
     return;
   }
   if (!tracker_.has_started()) expect_gradients(forward);
@@ -156,7 +156,7 @@ void Reducer::launch_bucket(size_t b, bool all_used) {
   const bool last = b + 1 == buckets.size();
   if (!tracker_.is_bucket_in_use(b) && !last) return;  // skip: all parameters of the bucket are frozen
   if (!std::exchange(has_launched_bucket_, true)) first_launch_time_ = std::chrono::steady_clock::now();
-  if (options_.weighted) status_exchange_.apply_weight(buckets.gradients(b), tracker_.weight());
+  if (options_.weighted) status_exchange_.add_forward_weight(buckets.gradients(b), tracker_.weight());
   if (last) status_exchange_.set_status(all_used, tracker_.weight());
   if (gradients_.is_single_rank()) return;
   transport_->send_bucket(b, ddp_name_ + ": gradients, bucket " + std::to_string(b) + " of " +

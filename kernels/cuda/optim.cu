@@ -27,12 +27,12 @@ template <int kPointers> struct TensorListMetadata {
   int64_t size[kCapacity];
   unsigned last_block[kCapacity];  // total number of thread blocks for this tensor and all previous tensors
   bool aligned[kCapacity];
-  int tensors;
+  int num_tensors;
   int chunk_size;
 
   /// Returns the index of this block's tensor, and sets `block` to the block's index within the tensor.
   __device__ int find_tensor(unsigned& block) const {
-    int low = 0, high = tensors - 1;
+    int low = 0, high = num_tensors - 1;
     while (low < high) {
       const int middle = (low + high) / 2;
       if (blockIdx.x < last_block[middle])
@@ -52,25 +52,25 @@ template <int kPointers, class Arrays, class Run>
 void for_tensor_lists(const std::vector<Tensor>& sized, int chunk_size, Arrays arrays, Run run) {
   TensorListMetadata<kPointers> table;
   table.chunk_size = chunk_size;
-  table.tensors = 0;
+  table.num_tensors = 0;
   int64_t blocks = 0, before = 0;
   const auto flush = [&] {
-    if (table.tensors == 0) return;
+    if (table.num_tensors == 0) return;
     run(table, checked_grid_size(blocks), before);
     before += blocks;
     blocks = 0;
-    table.tensors = 0;
+    table.num_tensors = 0;
   };
   for (size_t i = 0; i < sized.size(); ++i) {
     if (sized[i].numel() == 0) continue;
-    const int t = table.tensors++;
+    const int t = table.num_tensors++;
     arrays(i, table.data[t]);
     table.size[t] = sized[i].numel();
     blocks += ceil_div(sized[i].numel(), chunk_size);
     table.last_block[t] = checked_grid_size(blocks);
     table.aligned[t] = std::all_of(table.data[t], table.data[t] + kPointers,
                                    [](const void* p) { return p == nullptr || is_aligned(p, 16); });
-    if (table.tensors == TensorListMetadata<kPointers>::kCapacity) flush();
+    if (table.num_tensors == TensorListMetadata<kPointers>::kCapacity) flush();
   }
   flush();
 }

@@ -1,4 +1,4 @@
-// Implements LocalHub and LocalCommunicator: ranks are threads that meet in each collective and read each other's
+// Implements LocalHub and InProcessCommunicator: ranks are threads that meet in each collective and read each other's
 // tensors.
 #include "tandem/parallel/collectives/local.h"
 
@@ -278,10 +278,10 @@ class LocalHub {
 
 namespace {
 
-class LocalCommunicator final : public Communicator {
+class InProcessCommunicator final : public Communicator {
  public:
-  LocalCommunicator(std::shared_ptr<LocalHub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
-  ~LocalCommunicator() override { hub_->leave(rank_); }
+  InProcessCommunicator(std::shared_ptr<LocalHub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
+  ~InProcessCommunicator() override { hub_->leave(rank_); }
 
   // Rank r reduces chunk r, reading the tensors of all ranks directly, and writes the result to all of them.
   void all_reduce(const CollectiveCall& call, Tensor& x) override {
@@ -347,7 +347,7 @@ class LocalCommunicator final : public Communicator {
   }
   std::unique_ptr<Communicator> split(const std::string& name, int rank, GroupMembersPtr members,
                                       std::chrono::milliseconds timeout) override {
-    return std::make_unique<LocalCommunicator>(hub_->subgroup_hub(name, members, timeout), rank);
+    return std::make_unique<InProcessCommunicator>(hub_->subgroup_hub(name, members, timeout), rank);
   }
   void abort(const std::string& reason) override { hub_->abort(reason); }
 
@@ -389,7 +389,7 @@ std::shared_ptr<LocalHub> make_local_hub(int size, std::chrono::milliseconds tim
   return std::make_shared<LocalHub>(size, timeout);
 }
 std::unique_ptr<Communicator> make_local_communicator(std::shared_ptr<LocalHub> hub, int rank) {
-  return std::make_unique<LocalCommunicator>(std::move(hub), rank);
+  return std::make_unique<InProcessCommunicator>(std::move(hub), rank);
 }
 void abort_local(LocalHub& hub, const std::string& reason) { hub.abort(reason); }
 

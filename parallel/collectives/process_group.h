@@ -52,7 +52,7 @@ class Work {
   virtual int source_rank() const = 0;
   /// Returns the seconds that the operation took, not counting its time in the queue. Valid once the operation is
   /// complete.
-  virtual double seconds() const = 0;
+  virtual double elapsed_seconds() const = 0;
   /// Makes later work of this thread wait for the operation. For CPU tensors, returns when the operation is complete.
   /// For CUDA tensors, returns when the operation is in the GPU's queue: the calling thread's current stream waits for
   /// it, and the host does not. Always returns true, as in PyTorch. Waits at most until the group's timeout.

@@ -5,7 +5,7 @@
 
 namespace tandem::distributed {
 
-double QueuedWork::seconds() const {
+double QueuedWork::elapsed_seconds() const {
   const std::lock_guard lock(mutex_);
   if (!has_returned_ || error_ || device_.is_cpu()) return seconds_;
   end_event_.synchronize();

@@ -30,7 +30,7 @@ class QueuedWork final : public Work {
   }
   std::exception_ptr exception() const override;
   int source_rank() const override { return source_rank_; }
-  double seconds() const override;
+  double elapsed_seconds() const override;
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
 

@@ -50,7 +50,7 @@ class GradientTracker {
   bool synchronizes() const { return synchronize_; }
   /// Adds the weight of a forward to the weight of this rank's gradients. If called again for the same forward, adds
   /// nothing.
-  void apply_weight(ForwardState& forward) { weight_ += std::exchange(forward.weight, 0.); }
+  void add_forward_weight(ForwardState& forward) { weight_ += std::exchange(forward.weight, 0.); }
   /// Returns the weight of the gradients that have accumulated since the last average.
   double weight() const { return weight_; }
 

@@ -63,7 +63,7 @@ void StatusExchange::all_reduce_weight_scale(double weight) {
   if (const double m = mean.item<double>(); m > 0)
     weight_scale_ = std::exp2(std::round(std::log2(m))), has_weight_scale_ = true;
 }
-void StatusExchange::apply_weight(Tensor gradients, double weight) const {
+void StatusExchange::add_forward_weight(Tensor gradients, double weight) const {
   if (weight == 0)
     gradients.zero_();  // a rank without examples has NaN as mean loss and as gradients
   else if (weight != weight_scale_)

@@ -39,7 +39,7 @@ class StatusExchange {
   void all_reduce_weight_scale(double weight);
   /// Multiplies a bucket's gradients by weight / unit, where unit is the unit of weights that has_weight_scale()
   /// describes.
-  void apply_weight(Tensor gradients, double weight) const;
+  void add_forward_weight(Tensor gradients, double weight) const;
   /// Writes the status of this rank. Call this before the last bucket is sent.
   void set_status(bool all_used, double weight);
   /// Starts to average a status that is outside the buckets. Returns null if the status is in a bucket.

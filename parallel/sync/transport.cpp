@@ -45,7 +45,7 @@ void Transport::wait_for_bucket(size_t b) {
 }
 void Transport::add_times(ReduceTimes& times) const {
   times.exposed_seconds += exposed_seconds_;
-  for (const distributed::WorkPtr& work : completed_works_) times.communication_seconds += work->seconds();
+  for (const distributed::WorkPtr& work : completed_works_) times.communication_seconds += work->elapsed_seconds();
   if (completed_works_.empty() || !buckets_.flat_tensor(0).is_cuda()) return;
   wait_end_.synchronize();
   times.exposed_seconds = wait_begin_.elapsed_time(wait_end_) / 1e3;

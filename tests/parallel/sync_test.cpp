@@ -94,8 +94,8 @@ TEST_CASE("a backward that threw is forgotten with its weight", "[parallel][arri
   auto token = std::make_shared<const bool>(true);
   const ForwardStatePtr forward = tracker.begin_forward(true, 8, {true, true, true}, 0);
   tracker.begin_backward(token);
-  tracker.apply_weight(*forward);
-  tracker.apply_weight(*forward);
+  tracker.add_forward_weight(*forward);
+  tracker.add_forward_weight(*forward);
   CHECK(tracker.weight() == 8);  // the forward's weight counts once
   token = nullptr;
   CHECK_FALSE(tracker.is_running());

@@ -66,7 +66,7 @@ TEST_CASE("the check says where the model has no skill, and that the rows repeat
 }
 
 TEST_CASE("rows that a model makes give that model back, and noise on them is seen", "[simulate][figures]") {
-  sim::GptModel truth;
+  sim::GptTimeModel truth;
   truth.min_op_seconds = 20e-6;
   truth.flops_per_second = 150e12;
   truth.bandwidth = 1.1e12;
@@ -76,7 +76,7 @@ TEST_CASE("rows that a model makes give that model back, and noise on them is se
   std::vector<sim::GptRow> rows = sim::read_gpt_rows(kTimes + "/a100_data_parallel.csv");
   REQUIRE(rows.size() == 120);
   for (sim::GptRow& row : rows) row.seconds = truth.seconds(row);
-  const sim::GptModel found = sim::fit_gpt(rows, truth.link);
+  const sim::GptTimeModel found = sim::fit_gpt_time_model(rows, truth.link);
   CHECK(found.flops_per_second == Approx(truth.flops_per_second).epsilon(0.01));
   CHECK(found.bandwidth == Approx(truth.bandwidth).epsilon(0.01));
   CHECK(found.optimizer_seconds_per_parameter == Approx(truth.optimizer_seconds_per_parameter).epsilon(0.05));
@@ -119,7 +119,7 @@ TEST_CASE("a GPT's layer takes the time of its arithmetic, its bytes or its laun
   constexpr double kMuch = 1e40, kPasses = 4;
   const double t = 2.0 * 512 * 1024, scores = 2.0 * 16 * 512 * 512, matrix = 1024.0 * 1024, logits = 2.0 * 512 * 51200;
   const auto seconds = [&](double min_op_seconds, double flops_per_second, double bandwidth) {
-    sim::GptModel model;
+    sim::GptTimeModel model;
     model.min_op_seconds = min_op_seconds, model.flops_per_second = flops_per_second, model.bandwidth = bandwidth;
     model.link = {0, kMuch};
     return model.seconds(row) / kPasses;

@@ -41,7 +41,7 @@ struct ChartPoint {
 
 struct Series {
   std::string name;
-  int style = 0;
+  int style = 0;  // colour and marker; see the list of styles above
   std::vector<ChartPoint> points;
   bool has_line = true, has_markers = true, is_dashed = false, in_legend = true;
 };
@@ -59,7 +59,7 @@ std::string render_svg(const LineChart& chart);
 
 struct Segment {
   std::string name;  // text in the legend
-  int style = 0;
+  int style = 0;     // colour and marker; see the list of styles above
   double value = 0;
   std::string tooltip;
   std::string label = {};  // text inside the segment if there is room; if empty, the name
@@ -83,7 +83,7 @@ std::string render_svg(const BarChart& chart);
 
 struct DotRow {
   std::string label;
-  int style = 0;
+  int style = 0;  // colour and marker; see the list of styles above
   double value = 0, low = 0, high = 0;
   std::string text;  // text at the right end of the row
   /// Position of a second, hollow mark, such as the 95th percentile or a prediction; negative: no mark.
@@ -101,7 +101,7 @@ std::string render_svg(const DotChart& chart);
 
 struct AreaLayer {
   std::string name;
-  int style = 0;
+  int style = 0;  // colour and marker; see the list of styles above
   std::vector<double> values;
 };
 /// A chart of stacked step functions: each value holds from its x coordinate to the next one.
@@ -116,7 +116,7 @@ struct AreaChart {
 std::string render_svg(const AreaChart& chart);
 
 struct TimelineMark {
-  int style = 0;
+  int style = 0;  // colour and marker; see the list of styles above
   int level = 0;  // 0: phases of the lane; 1: communication, drawn below them; 2: kernels, drawn at the bottom
   double start = 0, end = 0;
   std::string tooltip;

@@ -66,7 +66,7 @@ std::vector<std::vector<double>> read_csv(const std::string& path, const std::ve
 }
 
 /// Returns the seconds that forward and backward of one layer take in one pass.
-double layer_seconds(const GptModel& model, const GptRow& row) {
+double layer_seconds(const GptTimeModel& model, const GptRow& row) {
   const double h = row.hidden_size, s = row.sequence_length, t = row.micro_batch * s * h;
   const double scores = row.micro_batch * row.num_heads * s * s;  // number of elements of the attention weights
   double seconds = 0;
@@ -97,7 +97,7 @@ double layer_seconds(const GptModel& model, const GptRow& row) {
 
 /// Returns the seconds that the output projection and the loss take in one pass. The logits are read and written five
 /// times in total.
-double vocabulary_seconds(const GptModel& model, const GptRow& row) {
+double vocabulary_seconds(const GptTimeModel& model, const GptRow& row) {
   const double logits = row.micro_batch * row.sequence_length * kVocabulary;
   return 3 * 2 * logits * row.hidden_size / model.flops_per_second +
          5 * 2 * kBytesPerElement * logits / model.bandwidth;
@@ -144,18 +144,18 @@ double gpt_all_reduce_seconds(const GptRow& row, int num_gpus, const Link& link)
   return all_reduce_seconds(AllReduce::ring, kBytesPerElement * gpt_num_parameters(row), num_gpus, link);
 }
 
-double GptModel::seconds(const GptRow& row) const {
+double GptTimeModel::seconds(const GptRow& row) const {
   const double pass =
       row.num_layers * layer_seconds(*this, row) + vocabulary_seconds(*this, row) + fixed_seconds_per_pass;
   return scale * (row.passes() * pass + gpt_num_parameters(row) * optimizer_seconds_per_parameter +
                   gpt_all_reduce_seconds(row, row.num_gpus, link));
 }
 
-GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link) {
+GptTimeModel fit_gpt_time_model(const std::vector<GptRow>& rows, const Link& link) {
   TANDEM_CHECK(rows.size() >= 5, "fit_gpt: ", rows.size(),
                " rows were given; accepted: 5 or more, to fit five parameters");
   const auto model_of = [&](const std::vector<double>& logs) {
-    GptModel model;
+    GptTimeModel model;
     model.min_op_seconds = std::exp(logs[0]);
     model.flops_per_second = std::exp(logs[1]);
     model.bandwidth = std::exp(logs[2]);
@@ -165,7 +165,7 @@ GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link) {
     return model;
   };
   const auto error = [&](const std::vector<double>& logs) {
-    const GptModel model = model_of(logs);
+    const GptTimeModel model = model_of(logs);
     double sum = 0;
     for (const GptRow& row : rows) sum += std::pow(model.seconds(row) / row.seconds - 1, 2);
     return sum;

@@ -30,7 +30,7 @@ double gpt_pass_flops(const GptRow& row);
 /// ring all-reduce of the gradients. A layer is a list of operations. Each operation takes the longest of
 /// `min_op_seconds`, FLOPs / rate and bytes / bandwidth. The all-reduce does not overlap the backward, as in the
 /// recorded steps.
-struct GptModel {
+struct GptTimeModel {
   double min_op_seconds = 0;                   ///< least seconds that an operation takes
   double flops_per_second = 0;                 ///< floating-point operations per second
   double bandwidth = 0;                        ///< bytes per second of the device's memory
@@ -42,7 +42,7 @@ struct GptModel {
 };
 /// Fits the five device parameters to the recorded steps, by least squares of the relative errors. The link is not
 /// fitted. @throws Error if there are fewer than five rows
-GptModel fit_gpt(const std::vector<GptRow>& rows, const Link& link);
+GptTimeModel fit_gpt_time_model(const std::vector<GptRow>& rows, const Link& link);
 /// Returns the seconds of a ring all-reduce of the gradients, with two bytes per parameter.
 double gpt_all_reduce_seconds(const GptRow& row, int num_gpus, const Link& link);
 

@@ -88,7 +88,7 @@ std::vector<double> cross_validation_ratios(const Rows& rows, const Link& link) 
   }
   std::vector<double> ratios;
   const auto leave_out = [&](const std::function<bool(const GptRow&)>& left) {
-    const GptModel model = fit_gpt(filter_rows(rows, [&](const GptRow& r) { return !left(r); }), link);
+    const GptTimeModel model = fit_gpt_time_model(filter_rows(rows, [&](const GptRow& r) { return !left(r); }), link);
     for (const double ratio :
          compute_ratios(filter_rows(rows, left), [&](const GptRow& r) { return model.seconds(r); }))
       ratios.push_back(ratio);
@@ -101,8 +101,8 @@ std::vector<double> cross_validation_ratios(const Rows& rows, const Link& link) 
 /// Computes the errors of the model and of three baselines on the rows `rest`. The baselines use the rows `fitted`.
 /// @param calibration  a row with a shape that is not in `fitted`; every prediction is scaled so that this row is
 /// exact. Null: no scaling
-HeldOutErrors evaluate_held_out(const std::string& what, const GptModel& model, const Rows& fitted, const Rows& rest,
-                                bool interval, const GptRow* calibration = nullptr) {
+HeldOutErrors evaluate_held_out(const std::string& what, const GptTimeModel& model, const Rows& fitted,
+                                const Rows& rest, bool interval, const GptRow* calibration = nullptr) {
   HeldOutErrors found;
   found.what = what;
   const auto scale = [&](const Predict& predict) {
@@ -241,7 +241,7 @@ Skill check_skill(const std::string& folder, bool intervals) {
     const Rows fitted = filter_rows(base, [&](const GptRow&r) { return !held(r); }), rest = filter_rows(base, held);
     TANDEM_CHECK(fitted.size() >= 5 && !rest.empty(), "simulate: ", folder, " has ", rest.size(), " rows of ", what,
                  " and ", fitted.size(), " others; accepted: at least one of them, and five others");
-    skill.held_out.push_back(evaluate_held_out(what, fit_gpt(fitted, link), fitted, rest, intervals));
+    skill.held_out.push_back(evaluate_held_out(what, fit_gpt_time_model(fitted, link), fitted, rest, intervals));
   };
   std::set<int> depths;
   for (const GptRow& row : base) depths.insert(row.num_layers);
@@ -251,7 +251,7 @@ Skill check_skill(const std::string& folder, bool intervals) {
   hold_out("8 and 16 passes", [](const GptRow& r) { return r.passes() >= 8; });
   hold_out("4 and 8 GPUs", [](const GptRow& r) { return r.num_gpus != 2; });
 
-  skill.model = fit_gpt(base, link);
+  skill.model = fit_gpt_time_model(base, link);
   TANDEM_CHECK(!wide.empty(), "simulate: ", folder,
                " has rows of one width only; accepted: rows of two widths or more");
   const std::string width = "hidden " + std::to_string(wide[0].hidden_size);

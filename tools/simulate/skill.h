@@ -45,7 +45,7 @@ struct Skill {
   /// measurements but sums of fewer numbers.
   double additivity = 0;
   size_t num_distinct = 0;  ///< if additivity is zero: how many numbers the recorded times are sums of
-  GptModel model;           ///< model fitted to the rows with the smallest width
+  GptTimeModel model;       ///< model fitted to the rows with the smallest width
 };
 /// Fits the model to a part of the recorded times, and predicts the rest.
 /// @param folder     contains a100_data_parallel.csv and a100_all_reduce.csv. @throws Error if it does not

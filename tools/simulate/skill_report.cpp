@@ -118,7 +118,7 @@ void append_overheads(std::string& text, const Skill& skill) {
 std::string as_text(const Skill& skill) {
   std::string text;
   append_provenance(text, skill);
-  const GptModel& m = skill.model;
+  const GptTimeModel& m = skill.model;
   append_printf(
       text,
       "The model, fitted to the rows of the least width: an operation takes at least %.0f us, %.0f TFLOP/s, memory\n"

@@ -107,7 +107,8 @@ const LoadResult& load_result() {
 bool is_disabled_in_build() noexcept { return TANDEM_NCCL_LEFT_OUT; }
 const Library* find_library() noexcept { return load_result().library.get(); }
 const Library& library() {
-  TANDEM_CHECK_AS(NotImplementedError, load_result().library, "nccl: ", load_result().load_error);
+  TANDEM_CHECK_AS(NotImplementedError, load_result().library,
+                  "nccl: the NCCL library cannot be used: ", load_result().load_error);
   return *load_result().library;
 }
 

@@ -127,7 +127,7 @@ TEST_CASE("cuda: what follows on the caller's stream comes after the collective,
           Tensor y = x * 2;
           x.zero_();
           work->synchronize();
-          int64_t wrong = !work->is_completed() + (work->seconds() < 0);
+          int64_t wrong = !work->is_completed() + (work->elapsed_seconds() < 0);
           // The only reference to this tensor is dropped while its collective runs.
           group.all_reduce(full({64}, 3.0f, device));
           const Tensor other = full({64}, 7.0f, device);

@@ -22,7 +22,7 @@ std::string cause_from_phase(const char* phase) {
 }  // namespace
 
 Memory attribute_memory(const std::vector<MemoryEvent>& events, Device device, StepTimes step, int64_t before,
-                        const std::vector<OwnedBlock>& owned_blocks) {
+                        const std::vector<BlockInUse>& owned_blocks) {
   // Maps the address of each block in use at the step's end to the index of its allocation event.
   std::unordered_map<const void*, size_t> last;
   for (size_t i = 0; i < events.size() && events[i].time <= step.end; ++i) {
@@ -34,7 +34,7 @@ Memory attribute_memory(const std::vector<MemoryEvent>& events, Device device, S
   }
   // Maps the index of an owned block's allocation event to the block's cause.
   std::unordered_map<size_t, std::string> owner;
-  for (const OwnedBlock& each : owned_blocks)
+  for (const BlockInUse& each : owned_blocks)
     if (const auto at = last.find(each.data); at != last.end()) owner[at->second] = each.cause;
 
   Memory memory;

@@ -8,7 +8,7 @@
 namespace tandem::tools::compare {
 
 /// Address and cause of a block of memory that is still in use at the end of the step.
-struct OwnedBlock {
+struct BlockInUse {
   const void* data = nullptr;
   std::string cause;
 };
@@ -19,6 +19,6 @@ struct OwnedBlock {
 /// @param events  allocations and frees on all devices; recording must begin before the network is created
 /// @param before  bytes that were in use on `device` when recording began
 Memory attribute_memory(const std::vector<detail::MemoryEvent>& events, Device device, StepTimes step, int64_t before,
-                        const std::vector<OwnedBlock>& owned_blocks);
+                        const std::vector<BlockInUse>& owned_blocks);
 
 }  // namespace tandem::tools::compare

@@ -69,8 +69,8 @@ class FaultMemory {
 };
 
 /// Returns the addresses of the memory of parameters, gradients and optimizer state, each with its cause.
-std::vector<OwnedBlock> list_owned_blocks(const Worker& worker, const optim::Optimizer& optimizer, bool in_buckets) {
-  std::vector<OwnedBlock> owned_blocks;
+std::vector<BlockInUse> list_owned_blocks(const Worker& worker, const optim::Optimizer& optimizer, bool in_buckets) {
+  std::vector<BlockInUse> owned_blocks;
   const auto add = [&](const Tensor& t, const char* cause) {
     if (t.defined()) owned_blocks.push_back({t.storage().data(), cause});
   };
@@ -188,7 +188,7 @@ RankSample run_rank(const Mode& mode, const Job& job) {
   record_tensor_sizes(net, sample);
   int64_t moved = 0;
   double slept_seconds = 0, slept_before = 0, machine_cpu = -1, process_cpu = 0;
-  std::vector<std::vector<OwnedBlock>> owned_blocks;
+  std::vector<std::vector<BlockInUse>> owned_blocks;
   std::vector<std::vector<int64_t>> peaks;
   const CoreWait core_wait;
   for (int step = 0; step < job.warmup + job.steps; ++step) {

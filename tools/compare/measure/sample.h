@@ -57,7 +57,7 @@ struct RankSample {
   std::vector<Fingerprint> fingerprints;
   std::vector<Device> devices;  // devices that this rank computes on
   /// Owners of memory blocks at the end of the shown step, from which `memory` is computed.
-  std::vector<OwnedBlock> owned_blocks;
+  std::vector<BlockInUse> owned_blocks;
 };
 struct Sample {
   std::vector<RankSample> ranks;
