@@ -162,9 +162,10 @@ class Node : public std::enable_shared_from_this<Node> {
   void add_retained_grad(uint32_t slot, std::shared_ptr<Tensor> cell);
   /// Ends add_retained_grad() for this cell.
   void remove_retained_grad(const std::shared_ptr<Tensor>& cell);
-  /// The slots, and the tensors (cells) in which their gradients are kept, as passed to add_retained_grad().
+  /// The slots whose gradients are retained, each with its tensor, as passed to add_retained_grad().
   const std::vector<std::pair<uint32_t, std::shared_ptr<Tensor>>>& retained_grads() const { return retained_grads_; }
-  /// Applies the hooks of a slot, adds the result to the cells of add_retained_grad(), and returns it.
+  /// Applies the hooks of a slot to `grad`, adds the result to the tensors in which the slot's gradient is retained,
+  /// and returns it.
   virtual Tensor run_hooks(uint32_t slot, Tensor grad) const;
 
   /// Properties that the gradient of a result must have.

@@ -6,11 +6,11 @@
 #include "tandem/kernels/functors/erf.h"
 #include "tandem/kernels/functors/erf_inverse.h"
 #include "tandem/kernels/functors/exp.h"
+#include "tandem/kernels/functors/fmod.h"
 #include "tandem/kernels/functors/gamma.h"
 #include "tandem/kernels/functors/integers.h"
 #include "tandem/kernels/functors/inverse.h"
 #include "tandem/kernels/functors/log.h"
-#include "tandem/kernels/functors/modulo.h"
 #include "tandem/kernels/functors/trig.h"
 
 namespace tandem {

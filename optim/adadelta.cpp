@@ -6,7 +6,7 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdadeltaOptions>;
-void AdadeltaOptions::visit(const Visitor& f) {
+void AdadeltaOptions::visit_options(const Visitor& f) {
   f("lr", &lr());
   f("rho", &rho());
   f("eps", &eps());

@@ -12,7 +12,7 @@ struct AdadeltaOptions : OptimizerCloneableOptions<AdadeltaOptions> {
   TANDEM_ARG(double, weight_decay) = 0;  // weight_decay * parameter is added to the gradient
 
  public:
-  void visit(const Visitor& f) override;
+  void visit_options(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<AdadeltaOptions>;
 

@@ -6,7 +6,7 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdagradOptions>;
-void AdagradOptions::visit(const Visitor& f) {
+void AdagradOptions::visit_options(const Visitor& f) {
   f("lr", &lr());
   f("lr_decay", &lr_decay());
   f("weight_decay", &weight_decay());

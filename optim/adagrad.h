@@ -15,7 +15,7 @@ struct AdagradOptions : OptimizerCloneableOptions<AdagradOptions> {
   TANDEM_ARG(double, eps) = 1e-10;                    // added to the divisor to avoid division by zero
 
  public:
-  void visit(const Visitor& f) override;
+  void visit_options(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<AdagradOptions>;
 

@@ -11,12 +11,12 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdamOptions>;
-void AdamOptions::visit(const Visitor& f) {
+void AdamOptions::visit_options(const Visitor& f) {
   detail::visit_adam_options(*this, f);
   f("amsgrad", &amsgrad());
 }
 template class OptimizerCloneableOptions<AdamWOptions>;
-void AdamWOptions::visit(const Visitor& f) {
+void AdamWOptions::visit_options(const Visitor& f) {
   detail::visit_adam_options(*this, f);
   f("amsgrad", &amsgrad());
 }

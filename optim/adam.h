@@ -14,7 +14,7 @@ struct AdamOptions : OptimizerCloneableOptions<AdamOptions> {
   TANDEM_ARG(bool, amsgrad) = false;             // if true, uses the largest running mean of squares so far
 
  public:
-  void visit(const Visitor& f) override;
+  void visit_options(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<AdamOptions>;
 struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
@@ -27,7 +27,7 @@ struct AdamWOptions : OptimizerCloneableOptions<AdamWOptions> {
   TANDEM_ARG(bool, amsgrad) = false;             // if true, uses the largest running mean of squares so far
 
  public:
-  void visit(const Visitor& f) override;
+  void visit_options(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<AdamWOptions>;
 

@@ -6,7 +6,7 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<AdamaxOptions>;
-void AdamaxOptions::visit(const Visitor& f) { detail::visit_adam_options(*this, f); }
+void AdamaxOptions::visit_options(const Visitor& f) { detail::visit_adam_options(*this, f); }
 
 Adamax::Adamax(std::vector<OptimizerParamGroup> groups, const AdamaxOptions& defaults)
     : ComposedOptimizer("Adamax", {{"exp_avg"}, {"exp_inf"}}, read_adam_hyperparameters<AdamaxOptions>,

@@ -20,7 +20,7 @@ int64_t get_max_eval(const LBFGSOptions& o) { return o.max_eval().value_or(o.max
 
 }  // namespace
 
-void LBFGSOptions::visit(const Visitor& f) {
+void LBFGSOptions::visit_options(const Visitor& f) {
   const auto whole = [&](const char* name, int64_t& setting) {
     double value = static_cast<double>(setting);
     f(name, &value);

@@ -21,7 +21,7 @@ struct LBFGSOptions : OptimizerCloneableOptions<LBFGSOptions> {
 
  public:
   /// Passes integer options to the visitor as doubles, and line_search_fn as a bool named "strong_wolfe".
-  void visit(const Visitor& f) override;
+  void visit_options(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<LBFGSOptions>;
 

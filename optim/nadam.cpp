@@ -6,7 +6,7 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<NAdamOptions>;
-void NAdamOptions::visit(const Visitor& f) {
+void NAdamOptions::visit_options(const Visitor& f) {
   detail::visit_adam_options(*this, f);
   f("momentum_decay", &momentum_decay());
   f("decoupled_weight_decay", &decoupled_weight_decay());

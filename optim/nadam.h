@@ -17,7 +17,7 @@ struct NAdamOptions : OptimizerCloneableOptions<NAdamOptions> {
   TANDEM_ARG(bool, decoupled_weight_decay) = false;  // if true, weight decay shrinks the parameter, as in AdamW
 
  public:
-  void visit(const Visitor& f) override;
+  void visit_options(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<NAdamOptions>;
 

@@ -53,7 +53,7 @@ std::vector<double> expand_to_groups(const char* name, const detail::PerGroup& g
 /// Sets the option "momentum" or "beta1". @return whether the optimizer has one of them
 bool set_momentum(OptimizerOptions& options, double momentum) {
   bool found = false;
-  options.visit([&](const std::string& name, std::variant<double*, bool*> setting) {
+  options.visit_options([&](const std::string& name, std::variant<double*, bool*> setting) {
     if (name != "momentum" && name != "beta1") return;
     *std::get<double*>(setting) = momentum;
     found = true;

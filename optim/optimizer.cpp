@@ -62,7 +62,7 @@ namespace {
 using Values = std::map<std::string, std::variant<double, bool>>;
 Values read_option_values(OptimizerOptions& options) {
   Values values;
-  options.visit(
+  options.visit_options(
       [&](const std::string& name, auto setting) { std::visit([&](auto* value) { values[name] = *value; }, setting); });
   return values;
 }
@@ -79,7 +79,7 @@ void inherit_defaults(OptimizerOptions& options, OptimizerOptions& defaults) {
                                                                         {"etaplus", "etaminus"},
                                                                         {"step_size_min", "step_size_max"},
                                                                         {"step_size_max", "step_size_min"}};
-  options.visit([&](const std::string& name, auto setting) {
+  options.visit_options([&](const std::string& name, auto setting) {
     const auto partner = partners.find(name);
     if (given.at(name) != base.at(name)) return;
     if (partner != partners.end() && given.at(partner->second) != base.at(partner->second)) return;
@@ -272,9 +272,9 @@ Optimizer::Settings Optimizer::settings() const {
     return std::string(digits);
   };
   for (size_t i = 0; i < groups_.size(); ++i) {
-    OptimizerParamGroup group = groups_[i];  // a copy, because visit() needs write access to the options
+    OptimizerParamGroup group = groups_[i];  // a copy, because visit_options() needs write access to the options
     const std::string prefix = std::to_string(i) + ".";
-    group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
+    group.options().visit_options([&](const std::string& name, std::variant<double*, bool*> setting) {
       std::visit([&](const auto* value) { out[prefix + name] = text(static_cast<double>(*value)); }, setting);
     });
     if (group.options().get_master_weights()) out[prefix + "master_weights"] = text(1);
@@ -295,7 +295,7 @@ void Optimizer::apply_settings(Settings settings, std::vector<OptimizerParamGrou
   };
   for (size_t i = 0; i < groups.size(); ++i) {
     const std::string prefix = std::to_string(i) + ".";
-    groups[i].options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
+    groups[i].options().visit_options([&](const std::string& name, std::variant<double*, bool*> setting) {
       if (const auto value = take(prefix + name))
         std::visit([&](auto* to) { *to = static_cast<std::remove_pointer_t<decltype(to)>>(*value); }, setting);
     });

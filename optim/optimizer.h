@@ -30,7 +30,7 @@ class OptimizerOptions {
   /// without arguments.
   virtual std::unique_ptr<OptimizerOptions> default_options() const { return nullptr; }
   /// Calls the visitor for each option. The visitor may change the options.
-  virtual void visit(const Visitor& visitor) = 0;
+  virtual void visit_options(const Visitor& visitor) = 0;
   /// Returns the learning rate.
   virtual double get_lr() const = 0;
   /// Sets the learning rate.

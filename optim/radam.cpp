@@ -6,7 +6,7 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<RAdamOptions>;
-void RAdamOptions::visit(const Visitor& f) {
+void RAdamOptions::visit_options(const Visitor& f) {
   detail::visit_adam_options(*this, f);
   f("decoupled_weight_decay", &decoupled_weight_decay());
 }

@@ -6,7 +6,7 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<RMSpropOptions>;
-void RMSpropOptions::visit(const Visitor& f) {
+void RMSpropOptions::visit_options(const Visitor& f) {
   f("lr", &lr());
   f("alpha", &alpha());
   f("eps", &eps());

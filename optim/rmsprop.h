@@ -17,7 +17,7 @@ struct RMSpropOptions : OptimizerCloneableOptions<RMSpropOptions> {
   TANDEM_ARG(bool, centered) = false;    // if true, divides by the standard deviation of the gradient
 
  public:
-  void visit(const Visitor& f) override;
+  void visit_options(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<RMSpropOptions>;
 

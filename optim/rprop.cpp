@@ -6,7 +6,7 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<RpropOptions>;
-void RpropOptions::visit(const Visitor& f) {
+void RpropOptions::visit_options(const Visitor& f) {
   f("lr", &lr());
   f("etaminus", &std::get<0>(etas()));
   f("etaplus", &std::get<1>(etas()));

@@ -14,7 +14,7 @@ struct RpropOptions : OptimizerCloneableOptions<RpropOptions> {
   TANDEM_ARG(Pair, step_sizes) = Pair(1e-6, 50);  // smallest and largest step size
 
  public:
-  void visit(const Visitor& f) override;
+  void visit_options(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<RpropOptions>;
 

@@ -11,7 +11,7 @@
 
 namespace tandem::optim {
 template class OptimizerCloneableOptions<SGDOptions>;
-void SGDOptions::visit(const Visitor& f) {
+void SGDOptions::visit_options(const Visitor& f) {
   f("lr", &lr());
   f("momentum", &momentum());
   f("dampening", &dampening());

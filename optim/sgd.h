@@ -13,7 +13,7 @@ struct SGDOptions : OptimizerCloneableOptions<SGDOptions> {
   TANDEM_ARG(bool, nesterov) = false;    // if true, uses Nesterov's momentum
 
  public:
-  void visit(const Visitor& f) override;
+  void visit_options(const Visitor& f) override;
 };
 extern template class OptimizerCloneableOptions<SGDOptions>;
 

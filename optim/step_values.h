@@ -19,8 +19,8 @@ class StepValues {
     const auto words = std::bit_cast<std::array<uint64_t, sizeof(Values) / sizeof(uint64_t)>>(values);
     write_words(words);
   }
-  /// Returns a copy of memory(), which holds a Values, with other numbers in Values::scaling; memory() itself if
-  /// `gradient_scaling` is undefined.
+  /// Returns a copy of memory(), whose contents are a Values, in which Values::scaling is replaced by
+  /// `gradient_scaling`. Returns memory() itself if `gradient_scaling` is undefined.
   /// @param gradient_scaling  result of Optimizer::gradient_scaling()
   template <class Values> Tensor with_scaling(const Tensor& gradient_scaling) const {
     static_assert(offsetof(Values, scaling) + sizeof(Values::scaling) == sizeof(Values), "must be the last member");

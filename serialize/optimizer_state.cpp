@@ -52,11 +52,11 @@ size_t read_count(const IValue& value, const IValue& of) {
   return static_cast<size_t>(count);
 }
 
-// `group` is a copy, because visit() passes pointers to mutable options
+// `group` is a copy, because visit_options() passes pointers to mutable options
 IValue param_group_value(OptimizerParamGroup group, size_t first) {
   std::map<std::string, IValue> settings;
   std::vector<std::string> order;
-  group.options().visit([&](const std::string& name, std::variant<double*, bool*> setting) {
+  group.options().visit_options([&](const std::string& name, std::variant<double*, bool*> setting) {
     if (bool* const* const flag = std::get_if<bool*>(&setting))
       settings[name] = IValue(**flag);
     else if (is_count_setting(name))
@@ -199,7 +199,7 @@ OptimizerState parse_optimizer_state(const IValue& value, const Optimizer& optim
     for (const IValue& param : groups[g].params) positions.emplace_back(param, std::to_string(positions.size()));
     OptimizerParamGroup group = mine[g];
     std::set<std::string> known{"initial_lr", "master_weights"};
-    group.options().visit([&](const std::string& name, const auto&) { known.insert(name); });
+    group.options().visit_options([&](const std::string& name, const auto&) { known.insert(name); });
     const std::string prefix = std::to_string(g) + ".";
     for (const IValue::Entry& option : groups[g].options.entries())
       read_option(option.key().toStringRef(), option.value(), prefix, known, is_adamw, out.settings);

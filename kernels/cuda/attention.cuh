@@ -115,8 +115,8 @@ template <class T, int D> struct AttentionTile {
   }
 
   /// Loads a tile of a head's rows, from row `first` on, into shared memory. Rows at or after `end` and columns at or
-  /// after `columns` become zeros. For ScoreSide::columns the rows are permuted, so that the four score columns of a
-  /// thread are 16 rows apart.
+  /// after `columns` become zeros. For ScoreSide::columns, each row becomes a column of the scores. Then the rows are
+  /// permuted, so that the four score columns that a thread computes come from rows that are 16 apart.
   template <ScoreSide kSide>
   __device__ static void load(const HeadRows<const T>& x, int64_t b, int64_t h, int columns, int first, int end,
                               T* to) {

@@ -135,8 +135,8 @@ Plan::Plan(const Problem& p, const MatmulOperands& call) {
   result_layout = make_layout(type, p.n, p.m, p.n, p.batch, p.m * p.n, call);
 }
 
-struct Context {
-  explicit Context(Device device) {
+struct CublasContext {
+  explicit CublasContext(Device device) {
     const gpu::DeviceGuard guard(device.index());
     const cublasStatus_t status = cublasLtCreate(&handle);
     TANDEM_CHECK_AS(CudaError, status == CUBLAS_STATUS_SUCCESS, "cuBLASLt could not be initialized on ", device, ": ",
@@ -152,7 +152,7 @@ struct Context {
 
 /// Runs `algorithm`, which writes the product to `to`. Returns false if cuBLASLt does not support the algorithm, which
 /// can happen even if cuBLASLt's heuristic suggested it.
-bool run_algorithm(const Context& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm,
+bool run_algorithm(const CublasContext& context, const Plan& plan, const cublasLtMatmulHeuristicResult_t& algorithm,
                    const MatmulOperands& call, const Tensor& c, void* to) {
   Tensor workspace;  // released in stream order
   if (algorithm.workspaceSize > 0)
@@ -172,7 +172,7 @@ bool run_algorithm(const Context& context, const Plan& plan, const cublasLtMatmu
 }
 
 /// Returns up to `wanted` algorithms that cuBLASLt's heuristic suggests, in order of estimated speed.
-std::vector<cublasLtMatmulHeuristicResult_t> suggested_algorithms(const Context& context, const Plan& plan,
+std::vector<cublasLtMatmulHeuristicResult_t> suggested_algorithms(const CublasContext& context, const Plan& plan,
                                                                   const Problem& p, int wanted,
                                                                   const MatmulOperands& call) {
   cublasLtMatmulPreference_t preference = nullptr;
@@ -203,7 +203,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> suggested_algorithms(const Context&
 
 /// Times three runs of each algorithm, after a first run for warm-up, and returns the fastest; nullopt if none runs.
 /// The runs write to scratch memory.
-std::optional<cublasLtMatmulHeuristicResult_t> find_fastest(const Context& context, const Plan& plan,
+std::optional<cublasLtMatmulHeuristicResult_t> find_fastest(const CublasContext& context, const Plan& plan,
                                                             const std::vector<cublasLtMatmulHeuristicResult_t>& found,
                                                             const MatmulOperands& call, const Tensor& c) {
   const Tensor scratch = core::empty(c.sizes(), c.dtype(), c.device());
@@ -250,7 +250,7 @@ bool cublas_matmul(const Tensor& a, const Tensor& b, const Tensor& bias, Tensor&
       {b_layout->transposed, b_layout->leading_dimension, batch == 1 ? 0 : b.stride(0), alignment_of(b)},
       std::min(alignment_of(c), bias.defined() ? alignment_of(bias) : alignment_of(c))};
   const gpu::DeviceGuard guard(c.device().index());
-  Context& context = HandlePool<Context>::for_this_thread(c.device());
+  CublasContext& context = HandlePool<CublasContext>::for_this_thread(c.device());
   auto at = context.plans.find(problem);
   if (at == context.plans.end()) {
     if (context.plans.size() >= 4096) context.plans.clear();  // limits the memory of plans if shapes rarely repeat

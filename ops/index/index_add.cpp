@@ -32,8 +32,8 @@ Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source,
                    });
 }
 Tensor& Tensor::index_add_(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) const {
-  return write_back_inplace("index_add_", self(), {source},
-                            [&](const Tensor& x) { return x.index_add(dim, index, source, alpha); });
+  return write_inplace("index_add_", self(), {source},
+                       [&](const Tensor& x) { return x.index_add(dim, index, source, alpha); });
 }
 
 }  // namespace tandem

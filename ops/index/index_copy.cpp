@@ -44,8 +44,8 @@ Tensor Tensor::index_copy(int64_t dim, const Tensor& index, const Tensor& source
   return scatter(d, check_index_copy("index_copy", *this, d, index, source), source);
 }
 Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const {
-  return write_back_inplace("index_copy_", self(), {source},
-                            [&](const Tensor& x) { return x.index_copy(dim, index, source); });
+  return write_inplace("index_copy_", self(), {source},
+                       [&](const Tensor& x) { return x.index_copy(dim, index, source); });
 }
 
 }  // namespace tandem

@@ -26,8 +26,8 @@ Tensor Tensor::index_reduce(int64_t dim, const Tensor& index, const Tensor& sour
 }
 Tensor& Tensor::index_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                               Flag include_self) const {
-  return write_back_inplace("index_reduce_", self(), {source},
-                            [&](const Tensor& x) { return x.index_reduce(dim, index, source, reduce, include_self); });
+  return write_inplace("index_reduce_", self(), {source},
+                       [&](const Tensor& x) { return x.index_reduce(dim, index, source, reduce, include_self); });
 }
 
 }  // namespace tandem

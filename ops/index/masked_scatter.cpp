@@ -38,8 +38,8 @@ Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) const 
   TANDEM_CHECK(broadcast_shapes("masked_scatter_", sizes(), mask.sizes()) == sizes(),
                "masked_scatter_: output with shape ", sizes(), " doesn't match the broadcast shape ",
                broadcast_shapes("masked_scatter_", sizes(), mask.sizes()), " with mask ", mask.sizes());
-  return write_back_inplace("masked_scatter_", self(), {source},
-                            [&](const Tensor& x) { return x.masked_scatter(mask, source); });
+  return write_inplace("masked_scatter_", self(), {source},
+                       [&](const Tensor& x) { return x.masked_scatter(mask, source); });
 }
 
 }  // namespace tandem

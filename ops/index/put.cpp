@@ -18,8 +18,7 @@ Tensor Tensor::put(const Tensor& index, const Tensor& source, Flag accumulate) c
   return reshape_result(accumulate ? flat.index_add(0, positions, from) : flat.scatter(0, positions, from), sizes());
 }
 Tensor& Tensor::put_(const Tensor& index, const Tensor& source, Flag accumulate) const {
-  return write_back_inplace("put_", self(), {source},
-                            [&](const Tensor& x) { return x.put(index, source, accumulate); });
+  return write_inplace("put_", self(), {source}, [&](const Tensor& x) { return x.put(index, source, accumulate); });
 }
 
 }  // namespace tandem

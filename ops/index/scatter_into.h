@@ -1,4 +1,4 @@
-// Scattering into an existing tensor (scatter_into), and in-place versions of operations by index (write_back_inplace).
+// Scattering into an existing tensor (scatter_into), and in-place versions of operations by index (write_inplace).
 // Internal.
 #pragma once
 #include "tandem/ops/define_op.h"
@@ -12,7 +12,7 @@ void scatter_into(const char* op, const Tensor& out, int64_t dim, const Tensor& 
 /// In-place version: copies write(x) into x. If autograd records, `write` receives a copy of x, because it may save its
 /// argument.
 template <class Write>
-Tensor& write_back_inplace(const char* op, Tensor& x, autograd::TensorRefs others, const Write& write) {
+Tensor& write_inplace(const char* op, Tensor& x, autograd::TensorRefs others, const Write& write) {
   return autograd::run_inplace(
       op, x, others, [&] { copy_elements(write(x.detach()), x); },
       [&](const Tensor& old) { return write(old.clone()); });

@@ -20,9 +20,8 @@ Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& so
 }
 Tensor& Tensor::scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& source, const std::string& reduce,
                                 Flag include_self) const {
-  return write_back_inplace("scatter_reduce_", self(), {source}, [&](const Tensor& x) {
-    return x.scatter_reduce(dim, index, source, reduce, include_self);
-  });
+  return write_inplace("scatter_reduce_", self(), {source},
+                       [&](const Tensor& x) { return x.scatter_reduce(dim, index, source, reduce, include_self); });
 }
 
 }  // namespace tandem

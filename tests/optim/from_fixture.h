@@ -25,7 +25,7 @@ template <class Options> Options read_options(Options options, const nlohmann::j
                                                                           {"etaplus", {"etas", 1}},
                                                                           {"step_size_min", {"step_sizes", 0}},
                                                                           {"step_size_max", {"step_sizes", 1}}};
-  options.visit([&](const std::string& name, std::variant<double*, bool*> setting) {
+  options.visit_options([&](const std::string& name, std::variant<double*, bool*> setting) {
     const auto pair = in_pairs.find(name);
     const std::string key = pair == in_pairs.end() ? name : pair->second.first;
     if (!o.contains(key)) return;

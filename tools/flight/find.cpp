@@ -40,9 +40,9 @@ std::string describe_missing_record(const FlightRecords& records, int rank) {
 }
 
 /// Compares the records of the ranks of one process group.
-class GroupComparison {
+class RankComparison {
  public:
-  GroupComparison(const FlightRecords& records, const GroupRecord& group) : records_(records), group_(group) {}
+  RankComparison(const FlightRecords& records, const GroupRecord& group) : records_(records), group_(group) {}
 
   /// Finds the first collective that did not finish on all ranks or that ranks called differently. Returns false if
   /// there is no such collective.
@@ -269,7 +269,7 @@ Findings find_unfinished_calls(const FlightRecords& records) {
   for (const auto& each : records)
     for (const GroupRecord& group : each.second.groups) groups.emplace(group.id, &group);
   for (const auto& each : groups)
-    if (UnfinishedCall unfinished_call; GroupComparison(records, *each.second).find_unfinished_call(unfinished_call))
+    if (UnfinishedCall unfinished_call; RankComparison(records, *each.second).find_unfinished_call(unfinished_call))
       found.unfinished_calls.push_back(std::move(unfinished_call));
   for (const auto& each : records)
     for (const GroupRecord& group : each.second.groups)

@@ -10,7 +10,7 @@ constexpr int64_t kWindowChunk = 256;
 /// Average pooling by windows of 2 x 2; see Note [Pooling by 2 x 2] in pool.h. Operands: y, x.
 template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
   const int64_t steps = (v.ow + kStep - 1) / kStep;
-  const Elements<C> result(loop, 0), elements(loop, 1);
+  const OperandElements<C> result(loop, 0), elements(loop, 1);
   C scratch[4 * kTileWindows], across[2 * kTileWindows + kStep], both[kTileWindows + kStep];
   for_tiles(v, begin, end, [&](int64_t row, int64_t rows) {
     const int64_t count = rows * v.ow;
@@ -31,7 +31,7 @@ template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_
 
 /// Operands: dx, dy.
 template <class C> void pool_2x2_backward(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
-  const Elements<C> result(loop, 0), gradient(loop, 1);
+  const OperandElements<C> result(loop, 0), gradient(loop, 1);
   C scratch[4 * kTileWindows], wide[2 * kTileWindows];
   for_tiles(v, begin, end, [&](int64_t row, int64_t rows) {
     const int64_t count = rows * v.ow;
@@ -107,7 +107,7 @@ bool is_tiled(const PoolGeometry& v) {
 /// Computes dx for windows that tile the plane (see is_tiled): computes one row of pixels, and copies it to the other
 /// rows of the same windows. dx must hold zeros before.
 template <class C>
-void fill_tiled_windows(const PoolGeometry& v, int64_t plane, const Elements<C>& given, const PlanePart<C>& dx) {
+void fill_tiled_windows(const PoolGeometry& v, int64_t plane, const OperandElements<C>& given, const PlanePart<C>& dx) {
   const C scale = window_scale<C>(v, 0, 0);
   const int64_t last = min64(dx.rows.last, v.oh * v.k[0]);
   for (int64_t h = dx.rows.first; h < last; ++h) {
@@ -135,7 +135,7 @@ void fill_tiled_windows(const PoolGeometry& v, int64_t plane, const Elements<C>&
 /// float and rounded once.
 template <class C, bool kBackward>
 void average_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
-  const Elements<C> result(loop, 0), given(loop, 1);
+  const OperandElements<C> result(loop, 0), given(loop, 1);
   [[maybe_unused]] const bool tiled = is_tiled(v);
   for (int64_t plane = begin; plane < end; ++plane) {
     const auto place = [&](const WindowRun& row) { return (plane * v.oh + row.oh) * v.ow + row.first; };
@@ -182,7 +182,7 @@ template <class C, bool kBackward> void average_body(const Loop& loop, int64_t b
 /// Adaptive average pooling by windows of any size, computed element by element.
 template <class C, bool kBackward>
 void adaptive_planes(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
-  const Elements<C> result(loop, 0), given(loop, 1);
+  const OperandElements<C> result(loop, 0), given(loop, 1);
   const auto scale = [](IndexRange rows, IndexRange columns) {
     return C(1) / C((rows.last - rows.first) * (columns.last - columns.first));
   };
@@ -245,7 +245,7 @@ template <class C, bool kBackward> void adaptive_body(const Loop& loop, int64_t 
   v.d[0] = 1;
   if (v.ow > 1) return average_planes<C, kBackward>(loop, v, begin, end);
   const int64_t run = v.k[0] * v.w;
-  const Elements<C> result(loop, 0), given(loop, 1);
+  const OperandElements<C> result(loop, 0), given(loop, 1);
   for (int64_t window = begin * v.oh; window < end * v.oh; ++window) {
     if constexpr (kBackward) {
       const C g = given.get(window) / C(run);

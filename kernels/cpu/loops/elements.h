@@ -38,12 +38,12 @@ template <class C, class F> void visit_type(DType dtype, F f) {
 
 /// Operand k as contiguous elements of the loop's dtype, which are computed in C. Elements of a half type are accessed
 /// through float copies, in memory that the caller provides.
-template <class C> class Elements {
+template <class C> class OperandElements {
  public:
-  Elements(const Loop& loop, int k) : Elements(loop, k, loop.dtype) {}
-  Elements(const Loop& loop, int k, DType dtype) : data_(data<char>(loop, k)), dtype_(dtype) {}
+  OperandElements(const Loop& loop, int k) : OperandElements(loop, k, loop.dtype) {}
+  OperandElements(const Loop& loop, int k, DType dtype) : data_(data<char>(loop, k)), dtype_(dtype) {}
   /// Wraps an array of type C that is not an operand of a loop.
-  explicit Elements(C* elements)
+  explicit OperandElements(C* elements)
       : data_(reinterpret_cast<char*>(elements)), dtype_(__is_same(C, float) ? DType::float32 : DType::float64) {}
   explicit operator bool() const { return data_; }
   bool is_reduced_floating_point() const { return __is_same(C, float) && dtype_ != DType::float32; }

@@ -53,7 +53,7 @@ void dispatch_tile(int64_t rows, int64_t width, const T* a, int64_t row, const P
 
 /// A matrix with its row and column strides, in elements.
 template <class C> struct Matrix {
-  Elements<C> elements;
+  OperandElements<C> elements;
   int64_t row, column;
 };
 /// Packs `count` lines (rows or columns) of `depth` elements each. Element p of line i is at from[i * line + p * step],
@@ -74,7 +74,7 @@ void pack_lines(const C* from, int64_t line, int64_t step, int64_t count, int64_
 }
 /// Like pack_lines, but converts from a half type. depth is at most kBlockRows.
 template <class C>
-void widen_lines(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
+void widen_lines(const OperandElements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
                  int64_t width, C* to) {
   C scratch[kBlockRows];
   for (int64_t p = 0; line == 1 && p < depth; ++p) from.read(at + p * step, count, to + p * width);
@@ -84,8 +84,8 @@ void widen_lines(const Elements<C>& from, int64_t at, int64_t line, int64_t step
   }
 }
 template <class C>
-TANDEM_NOINLINE void pack(const Elements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count, int64_t depth,
-                          int64_t width, C* to) {
+TANDEM_NOINLINE void pack(const OperandElements<C>& from, int64_t at, int64_t line, int64_t step, int64_t count,
+                          int64_t depth, int64_t width, C* to) {
   if (from.is_reduced_floating_point())
     widen_lines(from, at, line, step, count, depth, width, to);
   else
@@ -204,7 +204,7 @@ template <class C> void gemm_body(const Loop& loop, int64_t begin, int64_t end) 
   const int64_t n = number(0), k = number(1), ldc = number(6);
   const bool accumulate = number(7);
   [[maybe_unused]] const bool transposed = number(8);
-  const Elements<C> c(loop, 0);
+  const OperandElements<C> c(loop, 0);
   const Matrix<C> a{{loop, 1}, number(2), number(3)}, b{{loop, 2}, number(4), number(5)};
   C *const scratch = data<C>(loop, 3), *const block = scratch + (kBlockRows + kTileColumns<C>)*kBlockDepth;
   if constexpr (__is_same(C, float))

@@ -59,7 +59,7 @@ void channel_sums(const Loop& loop, int64_t c, double* totals, Read read, F... f
 
 /// Sums (x - center)^2 over the next block in double, with the same lanes as the float sum.
 template <class C>
-TANDEM_NOINLINE double sum_of_squares_in_double(ChannelBlocks block, const Elements<C>& elements, C center,
+TANDEM_NOINLINE double sum_of_squares_in_double(ChannelBlocks block, const OperandElements<C>& elements, C center,
                                                 C* scratch) {
   Lanes<double> lanes = {};
   block.next([&](int64_t at, int64_t piece) {
@@ -72,7 +72,7 @@ TANDEM_NOINLINE double sum_of_squares_in_double(ChannelBlocks block, const Eleme
 /// second time while it is in the cache.
 template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end) {
   const double count = double(loop.scalars[0].integer * loop.scalars[2].integer);
-  const Elements<C> elements(loop, 3);
+  const OperandElements<C> elements(loop, 3);
   C scratch[kBlockLength];
   for (int64_t c = begin; c < end; ++c) {
     ChannelBlocks blocks(loop, c), again = blocks;
@@ -106,7 +106,7 @@ template <class C> void stats_body(const Loop& loop, int64_t begin, int64_t end)
 /// Normalises planes [begin, end), where plane = n * C + c. Operands: y, x, mean, rstd, weight or none, bias or none.
 template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
-  const Elements<C> result(loop, 0), elements(loop, 1);
+  const OperandElements<C> result(loop, 0), elements(loop, 1);
   const C *const weight = data<const C>(loop, 4), *const bias = data<const C>(loop, 5);
   for (int64_t plane = begin; plane < end; ++plane) {
     const int64_t c = plane % channels;
@@ -128,7 +128,7 @@ template <class C> void apply_body(const Loop& loop, int64_t begin, int64_t end)
 template <class C> void backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t images = loop.scalars[0].integer, channels = loop.scalars[1].integer, length = loop.scalars[2].integer;
   const bool training = loop.scalars[3].integer;
-  const Elements<C> result(loop, 2), gradient(loop, 3), elements(loop, 4);
+  const OperandElements<C> result(loop, 2), gradient(loop, 3), elements(loop, 4);
   const C* const weight = data<const C>(loop, 7);
   C dy_scratch[kBlockLength], x_scratch[kBlockLength];
   const C *dy, *x;
@@ -201,14 +201,14 @@ TANDEM_NOINLINE void layer_norm_rows(const Loop& loop, const LayerNormRows<C>& a
 }
 /// Returns the weight or bias of the rows, if there is one. Scalar `scalar` of the loop holds the dtype of the weight
 /// or bias: float, or the half type of x.
-Elements<float> row_parameter(const Loop& loop, int operand, int scalar) {
+OperandElements<float> row_parameter(const Loop& loop, int operand, int scalar) {
   return {loop, operand, DType(loop.scalars[scalar].integer)};
 }
 /// Normalises a row of a half type that is longer than a band, or has a weight or bias of a half type.
-void layer_norm_long_row(const Loop& loop, RowBands<float>& x, const Elements<float>& result, float& mean,
+void layer_norm_long_row(const Loop& loop, RowBands<float>& x, const OperandElements<float>& result, float& mean,
                          float& rstd) {
   const double n = double(x.size());
-  const Elements<float> weight = row_parameter(loop, 4, 2), bias = row_parameter(loop, 5, 3);
+  const OperandElements<float> weight = row_parameter(loop, 4, 2), bias = row_parameter(loop, 5, 3);
   ChunkedSum<float> sum, squares;
   x.for_each_band([&](int64_t, int64_t count, const float* v) { sum.add(count, [=](int64_t i) { return v[i]; }); });
   const float m = float(sum.total / n);
@@ -246,7 +246,7 @@ void layer_norm_long_row(const Loop& loop, RowBands<float>& x, const Elements<fl
 /// dtypes of weight and bias.
 template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer;
-  const Elements<C> result(loop, 0), elements(loop, 3);
+  const OperandElements<C> result(loop, 0), elements(loop, 3);
   const bool plain = !loop.operands[4].buffer && !loop.operands[5].buffer;
   const int64_t step = result.is_reduced_floating_point() ? 1 : end - begin;
   for (int64_t r = begin; r < end; r += step) {
@@ -271,7 +271,7 @@ template <class C> void layer_norm_body(const Loop& loop, int64_t begin, int64_t
 /// from dy times `weight`.
 template <bool kWeighted, class C>
 void layer_norm_backward_row(RowBands<C>& dy, RowBands<C>& x, RowBands<C>& weight, C mean, C rstd,
-                             const Elements<C>& result, C* weights, C* biases) {
+                             const OperandElements<C>& result, C* weights, C* biases) {
   const double n = double(x.size());
   ChunkedSum<C> sum, dot;
   dy.for_each_band([&](int64_t first, int64_t count, const C* d) {
@@ -305,8 +305,8 @@ void layer_norm_backward_row(RowBands<C>& dy, RowBands<C>& x, RowBands<C>& weigh
 /// block, and the dtype of weight.
 template <class C> void layer_norm_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, rows = loop.scalars[1].integer, length = loop.scalars[2].integer;
-  const Elements<C> result(loop, 0), gradient(loop, 3), elements(loop, 4);
-  const Elements<C> weight(loop, 7, DType(loop.scalars[3].integer));
+  const OperandElements<C> result(loop, 0), gradient(loop, 3), elements(loop, 4);
+  const OperandElements<C> weight(loop, 7, DType(loop.scalars[3].integer));
   RowBands<C> w(weight, 0, n);  // if the weight fits into one band, it is converted to float only once
   for (int64_t block = begin; block < end; ++block) {
     C* const weights = data<C>(loop, 1) ? data<C>(loop, 1) + block * n : nullptr;

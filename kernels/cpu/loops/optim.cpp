@@ -20,7 +20,8 @@ template <class C> struct ScaledBy {
 /// Calls f(first, count) for consecutive pieces of n elements: of kTileSize elements if an operand is of a half type,
 /// else one piece.
 template <class C, class F>
-void for_pieces(int64_t n, const Elements<C>& parameter, const Elements<C>& copy, const Elements<C>& gradient, F f) {
+void for_pieces(int64_t n, const OperandElements<C>& parameter, const OperandElements<C>& copy,
+                const OperandElements<C>& gradient, F f) {
   (copy.is_reduced_floating_point()       ? copy
    : gradient.is_reduced_floating_point() ? gradient
                                           : parameter)
@@ -38,7 +39,7 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
   const C step_size = C(s.lr / (1 - ::pow(s.beta1, t))), root = C(1 / ::sqrt(1 - ::pow(s.beta2, t)));
   const C eps = C(s.eps), b1 = C(s.beta1), a1 = C(s.one_minus_beta1), b2 = C(s.beta2), a2 = C(s.one_minus_beta2);
   const C decay_factor = C(s.decay_factor), weight_decay = C(s.weight_decay);
-  const Elements<C> parameter(loop, 0), averages(loop, 1), squares(loop, 2), tops(loop, 3),
+  const OperandElements<C> parameter(loop, 0), averages(loop, 1), squares(loop, 2), tops(loop, 3),
       copy(loop, 4, DType(loop.scalars[1].integer)), gradient(loop, 5, DType(loop.scalars[0].integer));
   for_pieces(end - begin, parameter, copy, gradient, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
@@ -81,7 +82,7 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
   const C lr = C(s.lr), momentum = C(s.momentum), weight_decay = C(s.weight_decay), buffer_factor = C(s.buffer_factor),
           grad_factor = C(s.grad_factor);
   const bool nesterov = loop.scalars[2].integer;
-  const Elements<C> parameter(loop, 0), momenta(loop, 1), copy(loop, 2, DType(loop.scalars[1].integer)),
+  const OperandElements<C> parameter(loop, 0), momenta(loop, 1), copy(loop, 2, DType(loop.scalars[1].integer)),
       gradient(loop, 3, DType(loop.scalars[0].integer));
   for_pieces(end - begin, parameter, copy, gradient, [&](int64_t from, int64_t n) {
     const int64_t at = begin + from;
@@ -115,7 +116,7 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
 /// Computes the sums of squares of blocks [begin, end). Operands: sums (float64), x. Scalars: n, elements per block.
 template <class C> void square_sums_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, length = loop.scalars[1].integer;
-  const Elements<C> elements(loop, 1);
+  const OperandElements<C> elements(loop, 1);
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = unit * length, count = n - first < length ? n - first : length;
     Lanes<double> lanes = {};
@@ -158,7 +159,7 @@ struct AbsMin {
 /// Reduces blocks [begin, end) by Op. Operands: one result for each block (float64), x. Scalars: n, elements per block.
 template <class Op, class C> void reduce_blocks(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, length = loop.scalars[1].integer;
-  const Elements<C> elements(loop, 1);
+  const OperandElements<C> elements(loop, 1);
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t first = unit * length;
     C total = Op::template identity<C>();
@@ -180,7 +181,7 @@ template <class C> void abs_minima_body(const Loop& loop, int64_t begin, int64_t
 }
 /// Replaces elements [begin, end) of operand 0, each x by f(x).
 template <class C, class F> void transform_elements(const Loop& loop, int64_t begin, int64_t end, F f) {
-  const Elements<C> elements(loop, 0);
+  const OperandElements<C> elements(loop, 0);
   elements.for_chunks(end - begin, [&](int64_t from, int64_t n) {
     C scratch[kTileSize];
     C* const x = elements.read(begin + from, n, scratch);
@@ -207,7 +208,7 @@ template <class C> void note_non_finite(const Loop& loop, const C* x, int64_t n)
 /// Operands: found_inf (float32), gradient, factor (float32).
 template <class C> void unscale_body(const Loop& loop, int64_t begin, int64_t end) {
   const C factor = C(*data<const float>(loop, 2));
-  const Elements<C> gradient(loop, 1);
+  const OperandElements<C> gradient(loop, 1);
   for (int64_t from = begin; from < end; from += kTileSize) {
     const int64_t n = end - from < kTileSize ? end - from : kTileSize;
     C scratch[kTileSize];
@@ -219,7 +220,7 @@ template <class C> void unscale_body(const Loop& loop, int64_t begin, int64_t en
 }
 /// Operands: found_inf (float32), x.
 template <class C> void find_non_finite_body(const Loop& loop, int64_t begin, int64_t end) {
-  const Elements<C> x(loop, 1);
+  const OperandElements<C> x(loop, 1);
   for (int64_t from = begin; from < end; from += kTileSize) {
     const int64_t n = end - from < kTileSize ? end - from : kTileSize;
     C scratch[kTileSize];

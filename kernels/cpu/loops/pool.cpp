@@ -53,7 +53,7 @@ TANDEM_NOINLINE void pool_2x2_rows(const PoolGeometry& v, int64_t first, int64_t
 }
 /// Max pooling by windows of 2 x 2, for planes [begin, end). Operands: y, index or none, x.
 template <class C> void pool_2x2(const Loop& loop, const PoolGeometry& v, int64_t begin, int64_t end) {
-  const Elements<C> result(loop, 0), elements(loop, 2);
+  const OperandElements<C> result(loop, 0), elements(loop, 2);
   int64_t* const index = data<int64_t>(loop, 1);
   const int64_t first = begin * v.oh, count = end * v.oh - first;
   // If a row is shorter than a step, a step writes beyond the end of the row. So the last rows are computed in a
@@ -118,7 +118,7 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
   using Index = typename IndexTypeOf<C>::type;
   const PoolGeometry v(loop);
   if (is_2x2_pooling(v)) return pool_2x2<C>(loop, v, begin, end);
-  const Elements<C> result(loop, 0), elements(loop, 2);
+  const OperandElements<C> result(loop, 0), elements(loop, 2);
   int64_t* const index = data<int64_t>(loop, 1);
   PixelRow<C> row(v, elements, -C(__builtin_inf()));
   for (int64_t plane = begin; plane < end; ++plane)
@@ -151,7 +151,7 @@ template <class C> void max_pool_body(const Loop& loop, int64_t begin, int64_t e
 /// skipped. Gradients of a half type are summed in float and rounded once.
 template <class C> void max_pool_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   PoolGeometry v(loop);
-  const Elements<C> result(loop, 0), gradient(loop, 1);
+  const OperandElements<C> result(loop, 0), gradient(loop, 1);
   if (!result.is_reduced_floating_point()) {
     const int64_t to = v.h * v.w, from = v.oh * v.ow;
     for (int64_t plane = begin; plane < end; ++plane) {

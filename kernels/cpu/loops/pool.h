@@ -67,7 +67,7 @@ template <class C> struct PlanePart {
 /// Reads a plane of an operand: in place or, for a half type, through a Scratch of floats.
 template <class C> class PlaneReader {
  public:
-  PlaneReader(const Elements<C>& all, const PoolGeometry& v) : all_(all), v_(v) {}
+  PlaneReader(const OperandElements<C>& all, const PoolGeometry& v) : all_(all), v_(v) {}
   void select_plane(int64_t plane) {
     plane_offset_ = plane * v_.h * v_.w;
     cached_rows_ = {0, 0};
@@ -100,7 +100,7 @@ template <class C> class PlaneReader {
   }
 
  private:
-  const Elements<C>& all_;
+  const OperandElements<C>& all_;
   const PoolGeometry& v_;
   int64_t plane_offset_ = 0;
   IndexRange cached_rows_{0, 0};
@@ -116,13 +116,13 @@ template <class C> class PixelRow {
       kBandSize * int64_t(sizeof(float)) / int64_t(sizeof(C));  // 32 KiB, as in a Scratch
 
  public:
-  PixelRow(const PoolGeometry& v, const Elements<C>& all, C padding_value)
+  PixelRow(const PoolGeometry& v, const OperandElements<C>& all, C padding_value)
       : v_(v),
         all_(all),
         padding_value_(padding_value),
         windows_(max64(1, min64(kTileSize, kScratchSize / 2 / v.s[1]))) {
-    pitch_ = v.s[1] == 1 ? 0 : min64(windows_, v.ow) + kStep;
-    max_columns_ = max64(1, min64(v.k[1], kScratchSize / 2 / max64(v.d[1], pitch_)));
+    scratch_stride_ = v.s[1] == 1 ? 0 : min64(windows_, v.ow) + kStep;
+    max_columns_ = max64(1, min64(v.k[1], kScratchSize / 2 / max64(v.d[1], scratch_stride_)));
   }
   /// Returns the maximum number of windows that a row of pixels holds.
   int64_t windows() const { return windows_; }
@@ -141,27 +141,30 @@ template <class C> class PixelRow {
       const C* const x = all_.read(row * v_.w + there.first, there.last - there.first, to);
       for (int64_t i = 0; x != to && i < there.last - there.first; ++i) to[i] = x[i];
     }
-    for (int64_t k = 0; pitch_ && k < column_count_; ++k)
-      for (int64_t i = 0; i < count; ++i) strided_scratch_[k * pitch_ + i] = scratch_[k * d + i * s];
+    for (int64_t k = 0; scratch_stride_ && k < column_count_; ++k)
+      for (int64_t i = 0; i < count; ++i) strided_scratch_[k * scratch_stride_ + i] = scratch_[k * d + i * s];
   }
   /// column_count(): number of kernel columns that were read. pixels(k): the windows' pixels at the k-th of these
   /// columns. offset(k): distance of these pixels from their windows' first pixels. Up to kStep pixels behind the last
   /// window may be read; their values have no meaning.
   int64_t column_count() const { return column_count_; }
-  const C* pixels(int64_t k) const { return pitch_ ? strided_scratch_ + k * pitch_ : scratch_ + k * v_.d[1]; }
+  const C* pixels(int64_t k) const {
+    return scratch_stride_ ? strided_scratch_ + k * scratch_stride_ : scratch_ + k * v_.d[1];
+  }
   int64_t offset(int64_t k) const { return (from_ + k) * v_.d[1]; }
 
  private:
   const PoolGeometry& v_;
-  const Elements<C>& all_;
+  const OperandElements<C>& all_;
   const C padding_value_;
   const int64_t windows_;
-  int64_t pitch_, max_columns_, from_ = 0, column_count_ = 0;
+  int64_t scratch_stride_, max_columns_, from_ = 0, column_count_ = 0;
   C scratch_[kScratchSize + kTileSize], strided_scratch_[kScratchSize + kTileSize];
 };
 /// Computes a plane of `result` in parts: sets a part to zero, calls f(part), which adds gradients to it, and stores
 /// it. The plane is one part or, for a half type, parts that fit into the Scratch.
-template <class C, class F> void compute_plane(const Elements<C>& result, const PoolGeometry& v, int64_t plane, F f) {
+template <class C, class F>
+void compute_plane(const OperandElements<C>& result, const PoolGeometry& v, int64_t plane, F f) {
   Scratch<C> room;
   const int64_t width = result.is_reduced_floating_point() ? min64(v.w, kBandSize) : v.w;
   const int64_t together = result.is_reduced_floating_point() ? max64(kBandSize / v.w, 1) : v.h;

@@ -17,7 +17,7 @@ uint64_t to_uint64(const uint32_t* words) { return uint64_t(words[1]) << 32 | wo
 
 /// Fills elements [begin, end) of y with f(words of the element), computed in C.
 template <int kWordsPerNumber, class C, class F> void fill_floating(const Loop& loop, int64_t begin, int64_t end, F f) {
-  const Elements<C> result(loop, 0);
+  const OperandElements<C> result(loop, 0);
   for_words<kWordsPerNumber>(loop, begin, end, [&](int64_t first, int64_t count, const uint32_t* words) {
     C room[kWords];
     C* const y = result.output_buffer(first, room);
@@ -83,7 +83,7 @@ template <class T> void randint_body(const Loop& loop, int64_t begin, int64_t en
 }
 /// Dropout of elements [begin, end). Operands: y, mask (bool), x, state. Scalars: keep probability, scale, offset.
 template <class C> void dropout_body(const Loop& loop, int64_t begin, int64_t end) {
-  const Elements<C> result(loop, 0), elements(loop, 2);
+  const OperandElements<C> result(loop, 0), elements(loop, 2);
   bool* const mask = data<bool>(loop, 1);
   const float keep = float(loop.scalars[0].real);
   const C scale = C(loop.scalars[1].real);

@@ -95,7 +95,7 @@ template <class T> struct ColumnLanes {
 /// several passes. Half types are read in bands, so that one Scratch is enough for any shape.
 template <class C> class RowBands {
  public:
-  RowBands(const Elements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)
+  RowBands(const OperandElements<C>& all, int64_t at, int64_t n, int64_t stride = 1, int64_t width = 1)
       : all_(all), at_(at), n_(n), memory_stride_(stride), width_(width) {
     const int64_t most = stride == 1 ? kBandSize : kBandSize / kColumnGroup;
     // A band is so short that the elements stay in the L1 cache while a loop reads them several times.
@@ -120,15 +120,15 @@ template <class C> class RowBands {
   }
   /// Returns the memory in which to compute the elements of `result` that correspond to a band: in place or, for a half
   /// type, `scratch`, which may also hold the elements read.
-  C* output_buffer(const Elements<C>& result, int64_t first, C* scratch) const {
+  C* output_buffer(const OperandElements<C>& result, int64_t first, C* scratch) const {
     return result.output_buffer(at_ + first * memory_stride_, scratch);
   }
-  void write(const Elements<C>& result, int64_t first, int64_t count, const C* values) const {
+  void write(const OperandElements<C>& result, int64_t first, int64_t count, const C* values) const {
     result.write_rows(at_ + first * memory_stride_, count, memory_stride_, width_, values);
   }
 
  private:
-  const Elements<C>& all_;
+  const OperandElements<C>& all_;
   const int64_t at_, n_, memory_stride_, width_;
   int64_t band_length_, cached_first_ = -1;
   C* elements_ = nullptr;
@@ -145,17 +145,17 @@ template <class C> class TransposedRows {
   template <class F> static void for_each_group(int64_t begin, int64_t end, F f) {
     for (int64_t r = begin; r < end; r += kColumnGroup) f(r, end - r < kColumnGroup ? end - r : kColumnGroup);
   }
-  void read(const Elements<C>& from, int64_t row) {
+  void read(const OperandElements<C>& from, int64_t row) {
     if (width_ < kColumnGroup)
       for (C& each : columns_) each = C(0);
     transpose(from.read(row * n_, width_ * n_, scratch_), n_, columns_, kColumnGroup, width_, n_);
   }
-  void write(const Elements<C>& to, int64_t row) {
+  void write(const OperandElements<C>& to, int64_t row) {
     C* const y = to.output_buffer(row * n_, scratch_);
     transpose(columns_, kColumnGroup, y, n_, n_, width_);
     to.write(row * n_, width_ * n_, y);
   }
-  Elements<C> elements() { return Elements<C>(columns_); }
+  OperandElements<C> elements() { return OperandElements<C>(columns_); }
 
  private:
   int64_t n_, width_;

@@ -39,7 +39,7 @@ template <class C> TANDEM_NOINLINE void exp_shifted(const C* x, C* y, int64_t n,
   }
 }
 // The following functions compute one row each. y may alias x, and dx may alias dy.
-template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
+template <class C> void softmax_row(RowBands<C>& x, const OperandElements<C>& result) {
   const C max_x = row_max(x);
   Lanes<C> lanes = {};
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
@@ -56,7 +56,7 @@ template <class C> void softmax_row(RowBands<C>& x, const Elements<C>& result) {
     x.write(result, first, count, y);
   });
 }
-template <class C> void log_softmax_row(RowBands<C>& x, const Elements<C>& result) {
+template <class C> void log_softmax_row(RowBands<C>& x, const OperandElements<C>& result) {
   const LogSumExp<C> sum = log_sum_exp(x);
   x.for_each_band([&](int64_t first, int64_t count, C* v) {
     C* const y = x.output_buffer(result, first, v);
@@ -66,7 +66,7 @@ template <class C> void log_softmax_row(RowBands<C>& x, const Elements<C>& resul
   });
 }
 /// Computes dx = y (dy - sum(dy y)) for one row.
-template <class C> void softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result) {
+template <class C> void softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, const OperandElements<C>& result) {
   Lanes<C> lanes = {};
   dy.for_each_band([&](int64_t first, int64_t count, const C* g) {
     const C* const v = y.read(first, count);
@@ -82,7 +82,7 @@ template <class C> void softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, co
   });
 }
 /// Computes dx = dy - e^y sum(dy) for one row.
-template <class C> void log_softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result) {
+template <class C> void log_softmax_backward_row(RowBands<C>& dy, RowBands<C>& y, const OperandElements<C>& result) {
   Lanes<C> lanes = {};
   dy.for_each_band([&](int64_t, int64_t count, const C* g) { lanes.add(count, [=](int64_t i) { return g[i]; }); });
   const C total = lanes.fold();
@@ -135,7 +135,7 @@ TANDEM_NOINLINE void column_exps(const ColumnGroup<const C>& x, C* y, int64_t y_
     });
   }
 }
-template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const Elements<C>& result) {
+template <class C> void softmax_columns(RowBands<C>& x, int64_t width, const OperandElements<C>& result) {
   const int64_t stride = x.stride();
   C max_x[kColumnGroup], scale[kColumnGroup];
   column_max(x, width, max_x);
@@ -166,7 +166,7 @@ template <class C> void column_log_sum_exp(RowBands<C>& x, int64_t width, C* max
   lanes.fold(x.size(), width, log_sum);
   for (int64_t c = 0; c < width; ++c) log_sum[c] = math::log(log_sum[c]);
 }
-template <class C> void log_softmax_columns(RowBands<C>& x, int64_t width, const Elements<C>& result) {
+template <class C> void log_softmax_columns(RowBands<C>& x, int64_t width, const OperandElements<C>& result) {
   const int64_t stride = x.stride();
   C max_x[kColumnGroup], log_sum[kColumnGroup];
   column_log_sum_exp(x, width, max_x, log_sum);
@@ -178,7 +178,7 @@ template <class C> void log_softmax_columns(RowBands<C>& x, int64_t width, const
   });
 }
 template <class C>
-void softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result) {
+void softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, const OperandElements<C>& result) {
   const int64_t stride = dy.stride();
   C dot[kColumnGroup];
   ColumnLanes<C> lanes;
@@ -196,7 +196,7 @@ void softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, co
   });
 }
 template <class C>
-void log_softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result) {
+void log_softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width, const OperandElements<C>& result) {
   const int64_t stride = dy.stride();
   C total[kColumnGroup];
   ColumnLanes<C> lanes;
@@ -217,15 +217,16 @@ void log_softmax_backward_columns(RowBands<C>& dy, RowBands<C>& y, int64_t width
 
 /// Operands: y, x.
 template <class C>
-void run_softmax(const Loop& loop, int64_t begin, int64_t end, void (*row)(RowBands<C>& x, const Elements<C>& result),
-                 void (*columns)(RowBands<C>& x, int64_t width, const Elements<C>& result)) {
+void run_softmax(const Loop& loop, int64_t begin, int64_t end,
+                 void (*row)(RowBands<C>& x, const OperandElements<C>& result),
+                 void (*columns)(RowBands<C>& x, int64_t width, const OperandElements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
-  const Elements<C> result(loop, 0), elements(loop, 1);
+  const OperandElements<C> result(loop, 0), elements(loop, 1);
   if (TransposedRows<C>::is_applicable(n, inner))
     return TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
       TransposedRows<C> rows(n, width);
       rows.read(elements, first);
-      const Elements<C> own = rows.elements();
+      const OperandElements<C> own = rows.elements();
       RowBands<C> x(own, 0, n, kColumnGroup, kColumnGroup);
       columns(x, kColumnGroup, own);
       rows.write(result, first);
@@ -243,17 +244,18 @@ void run_softmax(const Loop& loop, int64_t begin, int64_t end, void (*row)(RowBa
 /// Operands: dx, dy, y.
 template <class C>
 void run_softmax_backward(const Loop& loop, int64_t begin, int64_t end,
-                          void (*row)(RowBands<C>& dy, RowBands<C>& y, const Elements<C>& result),
+                          void (*row)(RowBands<C>& dy, RowBands<C>& y, const OperandElements<C>& result),
                           void (*bfloat16_row)(const BFloat16* dy, const BFloat16* y, BFloat16* dx, int64_t n),
-                          void (*columns)(RowBands<C>& dy, RowBands<C>& y, int64_t width, const Elements<C>& result)) {
+                          void (*columns)(RowBands<C>& dy, RowBands<C>& y, int64_t width,
+                                          const OperandElements<C>& result)) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer;
-  const Elements<C> result(loop, 0), gradient(loop, 1), output(loop, 2);
+  const OperandElements<C> result(loop, 0), gradient(loop, 1), output(loop, 2);
   if (TransposedRows<C>::is_applicable(n, inner))
     return TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
       TransposedRows<C> gradients(n, width), outputs(n, width);
       gradients.read(gradient, first);
       outputs.read(output, first);
-      const Elements<C> own_gradients = gradients.elements(), own_outputs = outputs.elements();
+      const OperandElements<C> own_gradients = gradients.elements(), own_outputs = outputs.elements();
       RowBands<C> dy(own_gradients, 0, n, kColumnGroup, kColumnGroup), y(own_outputs, 0, n, kColumnGroup, kColumnGroup);
       columns(dy, y, kColumnGroup, own_gradients);
       gradients.write(result, first);
@@ -291,7 +293,7 @@ template <class C> void log_softmax_backward_body(const Loop& loop, int64_t begi
 /// ignore_index. Operands: losses, weights, log_prob, target, class weights or none. Scalars: n, ignore_index.
 template <class C> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
-  const Elements<C> log_prob(loop, 2);
+  const OperandElements<C> log_prob(loop, 2);
   const C* const class_weight = data<const C>(loop, 4);
   for (int64_t r = begin; r < end; ++r) {
     const int64_t t = data<const int64_t>(loop, 3)[r];
@@ -304,14 +306,14 @@ template <class C> void nll_body(const Loop& loop, int64_t begin, int64_t end) {
 /// Operands: losses, weights, log_sum, x, target, class weights or none. Scalars: n, ignore_index.
 template <class C> void cross_entropy_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
-  const Elements<C> elements(loop, 3);
+  const OperandElements<C> elements(loop, 3);
   const C* const class_weight = data<const C>(loop, 5);
   TransposedRows<C>::for_each_group(begin, end, [&](int64_t first, int64_t width) {
     C maxima[kColumnGroup], logs[kColumnGroup];
     if (TransposedRows<C>::is_applicable(n, 1)) {
       TransposedRows<C> rows(n, width);
       rows.read(elements, first);
-      const Elements<C> own = rows.elements();
+      const OperandElements<C> own = rows.elements();
       RowBands<C> x(own, 0, n, kColumnGroup, kColumnGroup);
       column_log_sum_exp(x, kColumnGroup, maxima, logs);
     } else {
@@ -342,7 +344,7 @@ template <class C> C loss_gradient(const Loop& loop, int k, int64_t r) {
 /// none. Scalars: n, ignore_index.
 template <class C> void cross_entropy_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
-  const Elements<C> result(loop, 0), elements(loop, 2);
+  const OperandElements<C> result(loop, 0), elements(loop, 2);
   for (int64_t r = begin; r < end; ++r) {
     const int64_t t = data<const int64_t>(loop, 3)[r];
     if (t == ignore) {
@@ -377,7 +379,7 @@ template <class T> void nll_mean_body(const Loop& loop, int64_t, int64_t) {
 /// n, ignore_index.
 template <class C> void nll_backward_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t n = loop.scalars[0].integer, ignore = loop.scalars[1].integer;
-  const Elements<C> result(loop, 0);
+  const OperandElements<C> result(loop, 0);
   result.set_zero(begin * n, (end - begin) * n);
   for (int64_t r = begin; r < end; ++r) {
     const int64_t t = data<const int64_t>(loop, 2)[r];

@@ -15,7 +15,7 @@ template <class C, class OfRow, class Add>
 void reduce_row_units(const Loop& loop, int64_t begin, int64_t end, OfRow of_row, Add add) {
   const int64_t n = loop.scalars[0].integer, inner = loop.scalars[1].integer, blocks = loop.scalars[2].integer,
                 length = loop.scalars[3].integer;
-  const Elements<C> elements(loop, 1);
+  const OperandElements<C> elements(loop, 1);
   double* const y = data<double>(loop, 0);
   C scratch[kChunk];
   for (int64_t unit = begin; unit < end; ++unit) {

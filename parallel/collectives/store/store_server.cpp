@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <list>
 #include <set>
 #include <sstream>
@@ -64,7 +65,8 @@ struct Connection {
   Deadline deadline = {};
   bool is_waiting() const { return awaited_key || has_pending_report; }
 };
-/// A rank whose connection has ended, or another member that has stopped reporting.
+/// A member of a group that is lost: a rank whose connection has ended, or a launcher that has stopped sending
+/// heartbeats.
 struct LostMember {
   std::string group;
   int rank;

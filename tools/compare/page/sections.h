@@ -47,7 +47,8 @@ struct JobRuns {
   /// Returns dp(), dp_loss() and ddp(), without nulls and duplicates.
   std::vector<const Run*> example_runs() const;
 };
-/// Returns the jobs that the page shows in detail: each number of devices and model, at main_batch().
+/// Returns the jobs that the page shows in detail: one for each pair of a model and a number of devices, at the model's
+/// main_batch().
 std::vector<JobRuns> main_jobs(const Report& report);
 /// Returns the batch size at which strong scaling was measured for the most numbers of devices.
 int64_t main_batch(const Report& report, const std::string& model);

@@ -1,4 +1,4 @@
-// Remainder of a division as in C (fmod). For floats it is computed in double, exactly, if the quotient is not too
+// fmod: the remainder of a division as in C. For floats it is computed in double, exactly, if the quotient is not too
 // large.
 #pragma once
 #include "tandem/kernels/functors/base.h"
