@@ -116,7 +116,7 @@ struct Devices {
     setenv("CUDA_MODULE_LOADING", may_load_kernels_lazily() ? "LAZY" : "EAGER", /*overwrite=*/0);
     const char* const loading = std::getenv("CUDA_MODULE_LOADING");
     loads_kernels_eagerly = loading && std::strcmp(loading, "EAGER") == 0;
-    const cudaError_t status = cudaGetDeviceCount(&count);
+    const cudaError_t status = cudaGetDeviceCount(&num_devices);
     if (status == cudaSuccess && num_devices > 0) {
       num_devices = std::min(num_devices, kMaxDevices);
       return;
