@@ -99,14 +99,24 @@ void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t fi
   for (size_t m = 0; m < members.size(); ++m) {
     const Tensor &p = group.params()[members[m].index], &weights = members[m].weights;
     std::vector<Tensor>& state = state_[first + members[m].index];
-    // A step that may be skipped is computed on copies.
-    const auto copy_if_skippable = [&](const Tensor& t) { return skip.defined() ? t.clone() : t; };
-    Parameter compute{copy_if_skippable(to_compute_tensor(weights)), to_compute_tensor(p.grad()).to(dtype), {}, {}};
+    // A step that may be skipped is computed on copies. Tensors of half types are computed on float32 copies anyway.
+    const auto compute_tensor = [&](const Tensor& t) {
+      const Tensor out = to_compute_tensor(t);
+      return skip.defined() && out.storage() == t.storage() ? out.clone() : out;
+    };
+    // Where the parameter is not the rounded master weight, the program has changed it.
+    Parameter compute{weights.is_same(p)
+                          ? compute_tensor(p)
+                          : to_compute_tensor(where(weights.to(p.dtype()) == p, weights, p.to(kFloat32))),
+                      to_compute_tensor(p.grad()).to(dtype),
+                      {},
+                      {}};
     if (skip.defined()) compute.gradient = compute.gradient * scaling.select(0, 1);
     for (size_t e = 0; e < entries_.size(); ++e)
-      compute.state.push_back(!state[e].defined()     ? Tensor()
-                              : entries_[e].is_scalar ? copy_if_skippable(state[e])
-                                                      : copy_if_skippable(to_compute_tensor(state[e])));
+      compute.state.push_back(!state[e].defined()                       ? Tensor()
+                              : entries_[e].is_scalar && skip.defined() ? state[e].clone()
+                              : entries_[e].is_scalar                   ? state[e]
+                                                                        : compute_tensor(state[e]));
     for (const Tensor& c : coefficients)
       compute.coefficients.push_back(c.dim() == 0 ? c : c.select(0, static_cast<int64_t>(m)));
     update_parameter(options, compute);

@@ -142,7 +142,7 @@ Tensor Optimizer::step(const LossClosure& closure) {
   const OpSpan span([&] { return class_name(*this) + ".step"; });
   size_t first = 0;
   for (const OptimizerParamGroup& group : groups_) {
-    update_parameters(group, first);
+    update(group, first);
     first += group.params().size();
   }
   return loss;
@@ -174,43 +174,29 @@ Tensor Optimizer::gradient_scaling(Device device) {
       if (entry.second.defined()) mine = entry.second.to(device);
   return mine;
 }
-/// Calls update(), then remembers the versions of the parameters to which it has rounded master weights.
-void Optimizer::update_parameters(const OptimizerParamGroup& group, size_t first) {
-  update(group, first);
-  for (size_t k = first; k < first + group.params().size(); ++k)
-    if (std::exchange(master_weights_[k].in_step, false)) master_weights_[k].version = parameters_[k]._version();
-}
 Tensor Optimizer::master_weights(const char* op, const OptimizerOptions& options, size_t k) {
-  MasterWeights& master = master_weights_[k];
-  if (!options.get_master_weights() || !is_reduced_floating_point(parameters_[k].dtype())) {
-    if (master.weights.defined()) master = {};
-    return {};
-  }
+  Tensor& weights = master_weights_[k];
+  if (!options.get_master_weights() || !is_reduced_floating_point(parameters_[k].dtype())) return weights = {};
   const Tensor p = parameters_[k].detach();
-  if (!master.weights.defined()) {
+  if (!weights.defined())
     check_not_recorded(op, "its first step allocates the master weights; run one step before the capture");
-    master.weights = detail::match_strides(p.to(kFloat32), p);
-  } else {
-    master.weights = detail::match_strides(master.weights.to(p.device()), p);
-    if (master.version != p._version())
-      master.weights.copy_(where(master.weights.to(p.dtype()) == p, master.weights, p.to(kFloat32)));
-  }
-  master.in_step = true;
-  return master.weights;
+  weights = detail::match_strides((weights.defined() ? weights : p).to(p.device(), kFloat32), p);
+  return weights;
 }
 void Optimizer::step_parameters(std::vector<size_t> numbers) {
   const NoGradGuard guard;
   const OpSpan span([&] { return class_name(*this) + ".step"; });
   std::sort(numbers.begin(), numbers.end());
-  TANDEM_CHECK(numbers.empty() || numbers.back() < parameters_.size(), "Optimizer::step_some: there is no parameter ",
-               numbers.back(), "; accepted: indices from 0 to ", parameters_.size() - 1);
+  TANDEM_CHECK(numbers.empty() || numbers.back() < parameters_.size(),
+               "Optimizer::step_parameters: there is no parameter ", numbers.back(), "; accepted: indices from 0 to ",
+               parameters_.size() - 1);
   size_t first = 0, at = 0;
   for (const OptimizerParamGroup& group : groups_) {
     const size_t end = first + group.params().size();
     while (at < numbers.size() && numbers[at] < end) {  // updates consecutive parameters together
       const size_t from = at++;
       while (at < numbers.size() && numbers[at] < end && numbers[at] == numbers[at - 1] + 1) ++at;
-      update_parameters(group.subgroup(numbers[from] - first, at - from), numbers[from]);
+      update(group.subgroup(numbers[from] - first, at - from), numbers[from]);
     }
     first = end;
   }
@@ -225,8 +211,7 @@ void Optimizer::set_lr(double lr) {
 std::vector<Optimizer::StateSlot> Optimizer::all_slots() {
   std::vector<StateSlot> all = state_slots();
   for (size_t k = 0; k < master_weights_.size(); ++k)
-    all.push_back(
-        {std::to_string(k) + ".master_param", parameters_[k], false, master_weights_[k].weights, {}, kFloat32});
+    all.push_back({std::to_string(k) + ".master_param", parameters_[k], false, master_weights_[k], {}, kFloat32});
   return all;
 }
 std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
@@ -260,7 +245,6 @@ void Optimizer::load_state(const std::vector<std::pair<std::string, Tensor>>& st
     loaded[static_cast<size_t>(at - state_slots.begin())] = tensor.detach().to(at->parameter.device(), dtype).clone();
   }
   for (size_t i = 0; i < state_slots.size(); ++i) state_slots[i].tensor = loaded[i];
-  for (MasterWeights& master : master_weights_) master.version.reset();  // the parameters may be others
   apply_settings(settings, groups_);
 }
 

@@ -195,8 +195,8 @@ class Optimizer {
   virtual bool supports_found_inf() const { return false; }
   /// Returns the float32 master weights of parameters()[k], with the parameter's strides; undefined if the parameter
   /// has none. update() calls this function for each parameter that it updates. It then updates the master weights and
-  /// writes them to the parameter. If the program has changed the parameter since the last step, its changed elements
-  /// replace those of the master weights.
+  /// writes them to the parameter. Where the parameter is not the rounded master weight, the program has changed it
+  /// since the last step, and update() begins with the parameter's element.
   Tensor master_weights(const char* op, const OptimizerOptions& options, size_t k);
   /// Returns found_inf and the factor of the gradients (float32, two elements) on `device`; undefined unless
   /// step_unless() makes this step.
@@ -213,18 +213,12 @@ class Optimizer {
   std::shared_ptr<detail::StepValues> step_values(size_t first, Device device, int part = 0);
 
  private:
-  struct MasterWeights {
-    Tensor weights;                   // undefined if there are none
-    std::optional<uint32_t> version;  // version of the parameter to which the weights were rounded
-    bool in_step = false;             // whether the step in progress updates the weights
-  };
-  void update_parameters(const OptimizerParamGroup& group, size_t first);
   std::vector<StateSlot> all_slots();
   void apply_settings(Settings settings, std::vector<OptimizerParamGroup>& groups) const;
   std::unique_ptr<OptimizerOptions> defaults_;
   std::vector<OptimizerParamGroup> groups_;
   std::vector<Tensor> parameters_;
-  std::vector<MasterWeights> master_weights_;  // by parameter
+  std::vector<Tensor> master_weights_;  // by parameter; undefined if it has none
   std::string step_owner_;
   std::map<Device, Tensor> gradient_scaling_;  // copies by device; empty unless step_unless() makes a step
   std::map<std::tuple<size_t, Device, int>, std::shared_ptr<detail::StepValues>> step_values_;

@@ -41,6 +41,14 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
   // key: device; dtypes of the parameters, of the weights that are updated (master weights or the parameters) and of
   // the gradients; whether this step creates the momentum buffers
   std::map<std::tuple<Device, DType, DType, DType, bool>, Batch> batches;
+  std::map<Device, bool> is_skipped;  // read from the device only if a momentum buffer is new and there is dampening
+  const auto is_skipped_on = [&](Device device) {
+    const Tensor scaling = gradient_scaling(device);
+    if (!scaling.defined()) return false;
+    const auto [at, is_new] = is_skipped.try_emplace(device, false);
+    if (is_new) at->second = scaling.select(0, 0).item<float>() != 0;
+    return at->second;
+  };
   for (size_t i = 0; i < group.params().size(); ++i) {
     const Tensor& p = group.params()[i];
     if (!detail::has_valid_grad("SGD", p)) continue;
@@ -51,8 +59,7 @@ void SGD::update(const OptimizerParamGroup& group, size_t first) {
       check_not_recorded("SGD", "its first step allocates the momentum buffers; run one step before the capture");
       // A skipped step would leave zeros in the buffer, and the next step is not a first one. That matters only with
       // dampening.
-      if (const Tensor scaling = gradient_scaling(p.device()); scaling.defined() && o.dampening() != 0)
-        if (scaling.select(0, 0).item<float>() != 0) continue;
+      if (o.dampening() != 0 && is_skipped_on(p.device())) continue;
       momentum = zeros_like(w);
     }
     if (momentum.defined()) detail::move_state_to_parameter(momentum, w);

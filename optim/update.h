@@ -28,10 +28,10 @@ inline Tensor match_strides(const Tensor& t, const Tensor& p) {
   return core::empty_like(p, t.dtype(), t.device()).copy_(t);
 }
 /// Returns p's gradient with p's strides, in a dtype that is computed in the same type as `dtype`, the dtype of the
-/// weights: float64 for float64, and any other for the others.
+/// weights: float64 for float64, and any other dtype for the others.
 inline Tensor gradient_for(const Tensor& p, DType dtype) {
   const bool fits = (p.grad().dtype() == kFloat64) == (dtype == kFloat64);
-  return match_strides(fits ? p.grad() : p.grad().to(dtype), p);
+  return match_strides(fits ? p.grad() : p.grad().to(dtype == kFloat64 ? kFloat64 : kFloat32), p);
 }
 /// Moves and converts a state tensor to its parameter's device and dtype, which may have changed since the last step.
 inline void move_state_to_parameter(Tensor& state, const Tensor& p) {

@@ -111,6 +111,13 @@ __device__ void store_rounded(const Packet<From, kPacket>& packet, void* to, DTy
   });
 }
 
+/// Returns the master weight; or, if it does not round to the element of the half copy, that element: then the program
+/// has changed the parameter since the last step.
+__device__ float adopt_change(float weight, float copied, DType dtype) {
+  const float rounded = dtype == DType::float16 ? float(Half(weight)) : float(BFloat16(weight));
+  return rounded == copied ? weight : copied;
+}
+
 /// Applies `update` to every element of every tensor, in the compute type. An Update has
 ///   kStreams: number of arrays that are read elementwise (called streams); kWrittenStreams: how many of them, from the
 ///   first on, are also written
@@ -131,13 +138,17 @@ __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> 
   const int64_t begin = int64_t(block) * table.chunk_size, end = math::min(begin + table.chunk_size, table.size[t]);
   const bool aligned = table.aligned[t];
   Packet<T, kPacket> packets[kStreams] = {};
-  Packet<OpMath<T>, kPacket> gradient = {};  // of a mixed update
+  Packet<OpMath<T>, kPacket> gradient = {}, copied = {};  // of a mixed update
+  const void* half_copy = nullptr;
+  if constexpr (Update::kMixed) half_copy = table.data[t][Update::kPointers - 1];
   const auto load = [&](int64_t i) {
 #pragma unroll
     for (int s = 0; s < kStreams; ++s)
       if (streams[s]) packets[s] = load_packet<kPacket>(streams[s], i, end, aligned);
-    if constexpr (Update::kMixed)
+    if constexpr (Update::kMixed) {
       gradient = load_as_float(table.data[t][kStreams], update.types.gradient, i, end, aligned);
+      if (half_copy) copied = load_as_float(half_copy, update.types.copy, i, end, aligned);
+    }
   };
   int64_t i = begin + threadIdx.x * kPacket;
   if (i < end) load(i);
@@ -148,7 +159,10 @@ __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> 
       OpMath<T> elements[Update::kStreams];
 #pragma unroll
       for (int s = 0; s < kStreams; ++s) elements[s] = OpMath<T>(packets[s][j]);
-      if constexpr (Update::kMixed) elements[kStreams] = gradient[j];
+      if constexpr (Update::kMixed) {
+        elements[kStreams] = gradient[j];
+        if (half_copy) elements[0] = adopt_change(elements[0], copied[j], update.types.copy);
+      }
       update(elements);
 #pragma unroll
       for (int s = 0; s < Update::kWrittenStreams; ++s) packets[s][j] = T(elements[s]);
@@ -157,8 +171,8 @@ __global__ void multi_tensor_apply_kernel(TensorListMetadata<Update::kPointers> 
     for (int s = 0; s < Update::kWrittenStreams; ++s)
       if (streams[s]) store_packet(packets[s], streams[s], i, end, aligned);
     if constexpr (Update::kMixed)
-      if (void* const copy = table.data[t][Update::kPointers - 1])
-        store_rounded(packets[0], copy, update.types.copy, i, end, aligned);
+      if (half_copy)
+        store_rounded(packets[0], table.data[t][Update::kPointers - 1], update.types.copy, i, end, aligned);
     i += blockDim.x * kPacket;
     if (i < end) load(i);
   }

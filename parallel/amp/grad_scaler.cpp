@@ -9,6 +9,7 @@
 #include "tandem/core/trace/op_span.h"
 #include "tandem/kernels/optim.h"
 #include "tandem/ops/ops.h"
+#include "tandem/optim/update.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/serialize/archive.h"
 
@@ -102,13 +103,18 @@ Tensor GradScaler::find_inf(const optim::Optimizer& optimizer, const Tensor& fac
     for (const Tensor& g : gradients.dense) g.bump_version();
     for (Tensor& g : gradients.strided) g.mul_(here);
   }
-  Tensor found = found_by_device.empty() ? zeros_like(scale_) : found_by_device.begin()->second.to(scale_.device());
-  for (const auto& entry : found_by_device) found = found.maximum(entry.second.to(scale_.device()));
+  Tensor found;
+  for (const auto& entry : found_by_device) {
+    const Tensor next = entry.second.to(scale_.device());
+    found = found.defined() ? found.maximum(next) : next;
+  }
+  if (!found.defined()) found = zeros_like(scale_);
   const distributed::ProcessGroupPtr ranks = group();
   TANDEM_CHECK(ranks || !found_by_device.empty(),
                "GradScaler: No inf checks were recorded for this optimizer. None of its ", optimizer.size(),
                " parameters has a gradient");
   if (!ranks) return found;
+  optim::detail::warn_if_ranks_never_communicate();  // before this collective, which would hide it
   const Device device = ranks->backend() == "nccl" ? ranks->device() : found.device();
   const Tensor shared = found.to(device);
   ranks->all_reduce(shared, distributed::ReduceOp::MAX, "found_inf of GradScaler")->wait();

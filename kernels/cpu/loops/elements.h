@@ -77,6 +77,14 @@ template <class C> class OperandElements {
     C* const to = reinterpret_cast<C*>(address(at));
     for (int64_t i = 0; i < n; ++i) to[i] = values[i];
   }
+  /// Writes n values, rounded to this operand's half type, to `rounded`. n is at most kTileSize.
+  void round(int64_t n, const C* values, C* rounded) const {
+    if constexpr (__is_same(C, float)) {
+      uint16_t bits[kTileSize];
+      narrow(dtype_, values, reinterpret_cast<char*>(bits), n);
+      widen(dtype_, reinterpret_cast<const char*>(bits), rounded, n);
+    }
+  }
   C get(int64_t at) const {
     C value;
     return *read(at, 1, &value);

@@ -28,6 +28,16 @@ void for_pieces(int64_t n, const OperandElements<C>& parameter, const OperandEle
       .for_chunks(n, f);
 }
 
+/// Replaces master weights by the elements of their half copy where these are not the rounded weights: there the
+/// program has changed the parameter since the last step.
+template <class C> void adopt_changes(const OperandElements<C>& copy, int64_t at, int64_t n, C* weights) {
+  C scratch[kTileSize], rounded[kTileSize];
+  const C* const now = copy.read(at, n, scratch);
+  copy.round(n, weights, rounded);
+  TANDEM_IVDEP
+  for (int64_t i = 0; i < n; ++i) weights[i] = rounded[i] == now[i] ? weights[i] : now[i];
+}
+
 /// Adam step for elements [begin, end). Operands: parameter, exp_avg, exp_avg_sq, max_exp_avg_sq or none, half copy of
 /// the parameter or none, gradient, step, AdamValues. Scalars: dtypes of the gradient and of the copy. The bias
 /// corrections are computed from the step count, which is a tensor.
@@ -47,6 +57,7 @@ template <class C> void adam_body(const Loop& loop, int64_t begin, int64_t end) 
     C *const p = parameter.read(at, n, scratch[0]), *const m = averages.read(at, n, scratch[1]),
              *const v = squares.read(at, n, scratch[2]), *const top = tops ? tops.read(at, n, scratch[3]) : nullptr;
     const C* const g = gradient.read(at, n, scratch[4]);
+    if (copy) adopt_changes(copy, at, n, p);
     const auto one = [&](int64_t i, bool amsgrad) {
       const C grad = scaled(g[i]) + weight_decay * p[i];
       const C first = b1 * m[i] + a1 * grad;
@@ -89,6 +100,7 @@ template <class C> void sgd_body(const Loop& loop, int64_t begin, int64_t end) {
     C scratch[3][kTileSize];
     C *const p = parameter.read(at, n, scratch[0]), *const buffer = momenta ? momenta.read(at, n, scratch[1]) : nullptr;
     const C* const g = gradient.read(at, n, scratch[2]);
+    if (copy) adopt_changes(copy, at, n, p);
     if (!buffer) {
       TANDEM_IVDEP
       for (int64_t i = 0; i < n; ++i) p[i] = p[i] - lr * (scaled(g[i]) + weight_decay * p[i]);
