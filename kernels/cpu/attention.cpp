@@ -77,7 +77,8 @@ template <class T> MatrixRows<T> matrix_rows(const Loop& loop, int k, int64_t in
 /// Mask of one matrix; `data` is null if there is no mask.
 struct Mask {
   char* data;
-  int64_t size, row_stride, column_stride;  // in elements
+  int64_t size;                       // bytes per element
+  int64_t row_stride, column_stride;  // in elements
   Mask(const Loop& loop, int k, int64_t index, DType dtype) : size(static_cast<int64_t>(element_size(dtype))) {
     const MatrixRows<char> bytes = matrix_rows<char>(loop, k, index, 0);
     data = bytes.data;
@@ -176,13 +177,12 @@ template <class T> class Matrix {
 
 /// Returns the number of elements of scratch memory that forward_units() takes.
 int64_t forward_scratch(const Attention& a) {
-  const int64_t num_visible_keys = std::min(kKeyBlockSize, a.s),
+  const int64_t num_keys = std::min(kKeyBlockSize, a.s),
                 scores = padded(kQueryBlockSize * kKeyBlockSize) + 2 * padded(kQueryBlockSize);
   if (!a.half) return scores;
   return scores + padded(kQueryBlockSize * a.v) +
-         (a.bfloat16_products
-              ? padded(kQueryBlockSize * kKeyBlockSize / 2)
-              : padded(kQueryBlockSize * a.e) + padded(num_visible_keys * a.e) + padded(num_visible_keys * a.v));
+         (a.bfloat16_products ? padded(kQueryBlockSize * kKeyBlockSize / 2)
+                              : padded(kQueryBlockSize * a.e) + padded(num_keys * a.e) + padded(num_keys * a.v));
 }
 /// Computes out and lse for units [begin, end). A unit is a block of queries of one matrix. F is the type of the
 /// factors of products. Operands: out, lse, q, k, v, mask, random.
@@ -190,12 +190,12 @@ template <class T, class F> void forward_units(const Attention& a, const Loop& l
   ScratchParts<T> scratch;
   T *const scores = scratch.take(kQueryBlockSize * kKeyBlockSize), *const peaks = scratch.take(kQueryBlockSize),
            *const sums = scratch.take(kQueryBlockSize);
-  const int64_t most_keys = std::min(kKeyBlockSize, a.s);
+  const int64_t num_keys = std::min(kKeyBlockSize, a.s);
   constexpr bool kLowFactors = !std::is_same_v<F, T>;
   const auto take_if = [&](bool needed, int64_t count) { return needed ? scratch.take(count) : nullptr; };
   const bool converted = a.half && !kLowFactors;
   T *const out_room = take_if(a.half, kQueryBlockSize * a.v), *const q_room = take_if(converted, kQueryBlockSize * a.e),
-           *const k_room = take_if(converted, most_keys * a.e), *const v_room = take_if(converted, most_keys * a.v);
+           *const k_room = take_if(converted, num_keys * a.e), *const v_room = take_if(converted, num_keys * a.v);
   F* const weights = reinterpret_cast<F*>(take_if(kLowFactors, kQueryBlockSize * kKeyBlockSize / 2));
   const void* const random = data<char>(loop, 6);
   for (int64_t unit = begin; unit < end; ++unit) {
@@ -239,17 +239,17 @@ template <class T, class F> class BackwardUnits {
     scores_ = scratch.take(kQueryBlockSize * kBackwardKeyBlockSize);
     gradients_ = scratch.take(kQueryBlockSize * kBackwardKeyBlockSize);
     if (!a.half) return;
-    const int64_t num_visible_keys = std::min(kBackwardKeyBlockSize, a.s);
-    dk_ = scratch.take(num_visible_keys * a.e);
-    dv_ = scratch.take(num_visible_keys * a.v);
+    const int64_t num_keys = std::min(kBackwardKeyBlockSize, a.s);
+    dk_ = scratch.take(num_keys * a.e);
+    dv_ = scratch.take(num_keys * a.v);
     out_ = scratch.take(kQueryBlockSize * a.v);
     dout_ = scratch.take(kQueryBlockSize * a.v);
     if (kLowFactors) {
       low_scores_ = reinterpret_cast<F*>(scratch.take(kQueryBlockSize * kBackwardKeyBlockSize / 2));
       low_gradients_ = reinterpret_cast<F*>(scratch.take(kQueryBlockSize * kBackwardKeyBlockSize / 2));
     } else {
-      k_ = scratch.take(num_visible_keys * a.e);
-      v_ = scratch.take(num_visible_keys * a.v);
+      k_ = scratch.take(num_keys * a.e);
+      v_ = scratch.take(num_keys * a.v);
       q_ = scratch.take(kQueryBlockSize * a.e);
     }
   }
@@ -264,14 +264,14 @@ template <class T, class F> class BackwardUnits {
     const int64_t first = group * a_.keys_per_group, last = std::min(a_.s, first + a_.keys_per_group);
     dq.clear(a_.l);
     for (int64_t key = first; key < last; key += kBackwardKeyBlockSize) {
-      const int64_t num_visible_keys = std::min(kBackwardKeyBlockSize, last - key);
+      const int64_t num_keys = std::min(kBackwardKeyBlockSize, last - key);
       const MatrixRows<T> dk = all_dk.place(key, dk_), dv = all_dv.place(key, dv_);
-      dk.clear(num_visible_keys);
-      dv.clear(num_visible_keys);
-      run_keys(index, key, last, all_k.template factor<F>(key, num_visible_keys, k_),
-               all_v.template factor<F>(key, num_visible_keys, v_), dq, dk, dv);
-      all_dk.write(key, num_visible_keys, dk);
-      all_dv.write(key, num_visible_keys, dv);
+      dk.clear(num_keys);
+      dv.clear(num_keys);
+      run_keys(index, key, last, all_k.template factor<F>(key, num_keys, k_),
+               all_v.template factor<F>(key, num_keys, v_), dq, dk, dv);
+      all_dk.write(key, num_keys, dk);
+      all_dv.write(key, num_keys, dv);
     }
   }
 
@@ -322,10 +322,10 @@ template <class T, class F> class BackwardUnits {
 };
 /// Returns the number of elements of scratch memory that BackwardUnits takes.
 int64_t backward_scratch(const Attention& a) {
-  const int64_t num_visible_keys = std::min(kBackwardKeyBlockSize, a.s),
+  const int64_t num_keys = std::min(kBackwardKeyBlockSize, a.s),
                 scores = 2 * padded(kQueryBlockSize * kBackwardKeyBlockSize);
   if (!a.half) return scores;
-  const int64_t of_keys = padded(num_visible_keys * a.e) + padded(num_visible_keys * a.v);
+  const int64_t of_keys = padded(num_keys * a.e) + padded(num_keys * a.v);
   return scores + of_keys + 2 * padded(kQueryBlockSize * a.v) +
          (a.bfloat16_products ? 2 * padded(kQueryBlockSize * kBackwardKeyBlockSize / 2)
                               : of_keys + padded(kQueryBlockSize * a.e));

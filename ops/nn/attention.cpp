@@ -48,8 +48,19 @@ Tensor repeat_kv_heads(const Tensor& x, const Tensor& query) {
                query.sizes(), " and key or value is ", x.sizes(), "; dimension -3 is the heads");
   return x.repeat_interleave(query.size(-3) / x.size(-3), -3);
 }
-void check_mask(const Tensor& mask, const Tensor& query, IntArrayRef scores) {
-  if (mask.dtype() != kBool) check_same_dtype("scaled_dot_product_attention", "query", query, "attn_mask", mask);
+/// Checks the dtype and device of a mask that is defined. The accepted dtypes are PyTorch's. Returns the mask, widened
+/// if query is float64.
+Tensor check_mask(const Tensor& mask, const Tensor& query) {
+  const char* const op = "scaled_dot_product_attention";
+  TANDEM_CHECK(mask.device() == query.device(), op,
+               ": Expected all tensors to be on the same device, but attn_mask is on ", mask.device(), " and query on ",
+               query.device());
+  TANDEM_CHECK(mask.dtype() == kBool || mask.dtype() == kFloat32 || mask.dtype() == query.dtype(), op,
+               ": Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ",
+               mask.dtype(), " and  query.dtype: ", query.dtype(), " instead.");
+  return query.dtype() == kFloat64 && mask.dtype() == kFloat32 ? mask.to(kFloat64) : mask;
+}
+void check_mask_sizes(const Tensor& mask, IntArrayRef scores) {
   TANDEM_CHECK(broadcast_shapes("scaled_dot_product_attention", mask.sizes(), scores) == scores,
                "scaled_dot_product_attention: attn_mask is ", mask.sizes(), "; it must broadcast to ", scores);
 }
@@ -94,7 +105,7 @@ Tensor math_attention(const AttentionArgs& call) {
     const TensorOptions options = TensorOptions(kBool).device(query.device());
     scores = scores + added(ones({query.size(-2), key.size(-2)}, options).triu(1));
   } else if (mask.defined()) {
-    check_mask(mask, query, scores.sizes());
+    check_mask_sizes(mask, scores.sizes());
     const Tensor hidden = mask.dtype() == kBool ? mask.logical_not() : mask.detach().eq(kMinusInfinity);
     fully_masked = hidden.dim() == 0 ? hidden : hidden.all(-1, /*keepdim=*/true);
     scores = scores + (mask.dtype() == kBool ? added(hidden.logical_and(fully_masked.logical_not()))
@@ -157,7 +168,7 @@ Tensor flash_attention(const AttentionArgs& call) {
   rows.push_back(q.size(-2));
   scores.push_back(q.size(-2));
   scores.push_back(k.size(-2));
-  if (mask.defined()) check_mask(mask, call.query, scores);
+  if (mask.defined()) check_mask_sizes(mask, scores);
   const auto expanded = [scores](const Tensor& m) { return m.defined() ? core::expand(m, scores) : m; };
   const Tensor random = dropout_p > 0 ? detail::reserve_random_state(q.device(), numel_of(scores)) : Tensor();
   Tensor out = empty_with_layout_of(q, v.size(-1)),
@@ -203,7 +214,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& given_key
   TANDEM_CHECK(!is_causal || !mask.defined(),
                "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
   return kernels::run_first_supported<kAttentionImplementations>(
-      AttentionArgs{query, key, value, mask, dropout_p, is_causal, factor});
+      AttentionArgs{query, key, value, mask.defined() ? check_mask(mask, query) : mask, dropout_p, is_causal, factor});
 }
 
 }  // namespace tandem

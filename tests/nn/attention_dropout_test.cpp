@@ -166,6 +166,37 @@ TEST_CASE("Attention with dropout and in halves takes all kinds of masks, and ro
   }
 }
 
+TEST_CASE("Attention accepts a mask of the dtypes that PyTorch accepts, by blocks and composed",
+          "[nn][attention][blocks]") {
+  const std::vector<DType> all{kFloat64, kFloat32, kFloat16, kBFloat16, kInt64, kBool};
+  manual_seed(5);
+  const Tensor base = randn({2, 3, 5, 8}, kFloat64), added = randn({5, 5}, kFloat64).to(kBFloat16).to(kFloat64);
+  for (const DType type : {kFloat64, kFloat32, kFloat16, kBFloat16})
+    for (const DType of_mask : all)
+      for (const int64_t dims : {3, 4}) {  // four dimensions go by blocks
+        CAPTURE(type, of_mask, dims);
+        const Tensor whole = base.to(type), x = dims == 3 ? whole[0] : whole;
+        const Tensor mask = of_mask == kBool ? ones({5, 5}, kBool).tril() : added.to(of_mask);
+        if (of_mask != kBool && of_mask != kFloat32 && of_mask != type) {
+          CHECK_THROWS_WITH(
+              scaled_dot_product_attention(x, x, x, mask),
+              Catch::Matchers::Contains("Expected attn_mask dtype to be bool or float or to match query"));
+          continue;
+        }
+        const Tensor wide = x.to(kFloat64), scores = matmul(wide, wide.transpose(-2, -1)) / std::sqrt(8.0);
+        const Tensor masked =
+            of_mask == kBool ? scores.masked_fill(mask.logical_not(), -kInfinity) : scores + mask.to(kFloat64);
+        const Tensor out = scaled_dot_product_attention(x, x, x, mask);
+        CHECK(out.dtype() == type);
+        // Half types are rounded once, or their weights too: twice half a unit, relative to values below 4.
+        const double bound = type == kFloat64 ? 1e-13 : type == kFloat32 ? 1e-5 : type == kFloat16 ? 4e-3 : 3e-2;
+        CHECK((out.to(kFloat64) - matmul(masked.softmax(-1), wide)).abs().max().item<double>() < bound);
+      }
+  if (cuda::is_available())
+    CHECK_THROWS_WITH(scaled_dot_product_attention(base, base, base, added.to(Device("cuda"))),
+                      Catch::Matchers::Contains("Expected all tensors to be on the same device"));
+}
+
 TEST_CASE("Attention with dropout and in halves takes heads as they lie, and broadcast keys",
           "[nn][attention][blocks]") {
   manual_seed(3);

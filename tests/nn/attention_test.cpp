@@ -71,8 +71,10 @@ TEST_CASE("scaled_dot_product_attention gives PyTorch's values and gradients", "
 
   CHECK_THROWS_WITH(scaled_dot_product_attention(q, k, v, mask, 0, true),
                     Contains("Explicit attn_mask should not be set when is_causal=True"));
-  CHECK_THROWS_WITH(scaled_dot_product_attention(q, k, v, mask.to(kInt64)),
-                    Contains("expected query and attn_mask to have the same dtype, but got: float32 != int64"));
+  CHECK_THROWS_WITH(
+      scaled_dot_product_attention(q, k, v, mask.to(kInt64)),
+      Contains("Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+               "int64 and  query.dtype: float32 instead."));
   CHECK_THROWS_WITH(
       scaled_dot_product_attention(q, k, v, ones({3, 4}, kBool)),
       Contains("The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 0"));

@@ -132,7 +132,7 @@ template <class C> void attention_exps_body(const Loop& loop, int64_t begin, int
   }
 }
 /// Divides the operand `out` by the sums of powers, and writes lse. Operands: peaks, sums of powers, out, lse, mask of
-/// whole rows. Scalar 0: number of keys. Scalars 3 to 5: whether the mask is bool, and its row and column strides.
+/// whole rows. Scalar 0: number of keys. Scalars 3 to 5: the mask's dtype, and its row and column strides.
 /// Scalars 6 and 7: columns and row stride of out.
 template <class C> void attention_finish_body(const Loop& loop, int64_t begin, int64_t end) {
   const int64_t width = loop.scalars[6].integer, stride = loop.scalars[7].integer;
