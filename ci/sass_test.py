@@ -49,8 +49,31 @@ class SassTest(unittest.TestCase):
         self.assertEqual(self.problems("12 12 2 2"), [])
         self.assertEqual(self.problems("11 12 2 2"), ["a case: 12 instructions; limit: 11"])
         self.assertEqual(self.problems("12 11 2 2"), ["a case: 12 registers; limit: 11"])
-        self.assertEqual(self.problems("12 12 1 2"), ["a case: 2 loads; limit: 1"])
-        self.assertEqual(self.problems("12 12 2 1"), ["a case: 2 stores; limit: 1"])
+        self.assertEqual(self.problems("12 12 1 2"), ["a case: 2 loads; expected: 1"])
+        self.assertEqual(self.problems("12 12 2 1"), ["a case: 2 stores; expected: 1"])
+
+    def test_refuses_a_path_that_loads_and_stores_nothing(self):
+        # The parameter lies elsewhere, so that the plan reads as empty; or the instructions are of another kind.
+        elsewhere = LISTING.replace("c[0x0][0x218]", "c[0x0][0x228]")
+        self.assertEqual(self.problems("12 12 2 2", listing=elsewhere),
+                         ["a case: 0 loads; expected: 2", "a case: 0 stores; expected: 2"])
+        generic = LISTING.replace("LDG", "LD").replace("STG", "ST")
+        self.assertEqual(len(self.problems("12 12 2 2", listing=generic)), 2)
+
+    def test_refuses_unknown_registers_and_an_empty_table(self):
+        self.assertEqual(len(self.problems("12 12 2 2", registers=0)), 1)
+        self.assertEqual(sass.check(kernels(), "# a comment\n"), ["the table of limits has no cases"])
+
+    def test_forgets_every_predicate_that_an_unknown_instruction_may_write(self):
+        warp = sass.Warp(bytes(16))
+        warp.registers = {"P0": True, "P1": True, "P2": True, "R1": 1}
+        warp.step("IADD3", ["R1", "P0", "P1", "R5", "R6", "RZ"])
+        self.assertEqual(warp.registers, {"P0": None, "P1": None, "P2": True, "R1": None})
+        warp.step("ISETP.GE.AND", ["P0", "P2", "RZ", "RZ", "PT"])
+        self.assertEqual((warp.registers["P0"], warp.registers["P2"]), (True, None))
+        warp.registers["R9"] = 1
+        warp.step("LOP3.LUT", ["P0", "R9", "R5", "0xff", "RZ", "0xc0", "!PT"])
+        self.assertEqual((warp.registers["P0"], warp.registers["R9"]), (None, None))
 
     def test_finds_spilled_registers_in_code_that_the_case_does_not_execute(self):
         spilling = LISTING.replace("BRA `(.L_x_2)", "STL.64 [R1+0x8], R4")

@@ -386,7 +386,7 @@ template <template <class> class F, int N> constexpr ElementKernelTable powers_k
 
 }  // namespace tandem::kernels::cuda
 
-/// Defines rows::op.
+/// Defines tables::op.
 #define TANDEM_DEFINE_KERNEL_TABLE(op, ...)            \
   namespace tandem::kernels::cuda::tables {            \
   extern const ElementKernelTable op;                  \

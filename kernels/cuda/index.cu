@@ -3,10 +3,9 @@
 // position of the output, they are written in the order of the index, so that sums have the same bits in every run (and
 // on the CPU):
 // - with few rows, or with many columns: a thread takes one column and goes through the index in order;
-// - otherwise a stable sort of the indices comes first, and one thread does all writes to each position. If each
-// element
-//   has its own index, each column is sorted by itself, because elements of different columns never meet: columns of up
-//   to 1024 elements are sorted in shared memory, in one pass.
+// - otherwise a stable sort of the indices comes first, and one thread does all writes to each position. If the index
+//   has a value for each element, each column is sorted by itself, because elements of different columns never meet:
+//   columns of up to 1024 elements are sorted in shared memory, in one pass.
 // An index out of range is reported (fault.h), and its element is skipped.
 #include "tandem/kernels/cuda/divider.cuh"
 #include "tandem/kernels/cuda/fault.h"

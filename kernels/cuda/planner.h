@@ -24,12 +24,13 @@ struct PlannedElements {
 PlannedElements plan_elements(const char* op, const Tensor& y, TensorRefs inputs);
 /// Adds a scalar input with the given bits and dtype.
 void add_scalar_operand(PlannedElements& elements, uint64_t bits, DType dtype);
-/// Returns the value that ElementPlan::plain gets for a kernel that supports plain plans: the number of vectors per
+/// Returns ElementPlan::plain_vectors_per_thread for a kernel that supports plain plans: the number of vectors per
 /// thread, or 0 if the layout is not plain.
 uint8_t plain_vectors(const PlannedElements& elements);
-/// Launches a kernel over all elements. If the member `plain` of the plan is nonzero, the kernel supports plain plans
-/// of these dtypes, and gets one if the layout allows it. Otherwise the kernel runs in vectors of `width` elements (the
-/// kernel's kVectorWidth) if all operands allow vectors, otherwise element by element.
+/// Launches a kernel over all elements. If plain_vectors_per_thread of the given plan is not 0, the kernel supports
+/// plain plans of these dtypes, and gets one, with the number set, if the layout allows it. Otherwise the kernel runs
+/// in vectors of `width` elements (the kernel's kVectorWidth) if all operands allow vectors, otherwise element by
+/// element.
 void run_elements(const char* op, ElementKernel kernel, int width, const PlannedElements& elements, Device device);
 
 /// Computes y = f(inputs) by the kernel that the table has for the dtype of the first input.
