@@ -27,7 +27,7 @@ double gpu_seconds_per_call(const Run& run, int64_t iterations) {
   const tandem::cuda::Stream stream = tandem::cuda::current_stream(device());
   const gpu::DeviceGuard guard(device().index());
   static const Tensor flush =
-      core::empty({2 * tandem::cuda::get_device_properties(device()).l2_cache_bytes}, kUInt8, device());
+      core::empty({2 * tandem::cuda::get_device_properties(device()).L2_cache_size}, kUInt8, device());
   std::vector<tandem::cuda::Event> starts(count, tandem::cuda::Event(true)), ends = starts;
   for (size_t i = 0; i < count; ++i) {
     gpu::fill_bytes_async(flush.raw_data(), 0, static_cast<size_t>(flush.nbytes()), stream.handle());

@@ -53,7 +53,7 @@ void check_balance(const std::vector<Device>& devices) {
   for (const Device device : devices) {
     if (!device.is_cuda()) return;
     const auto& properties = cuda::get_device_properties(device);
-    all.push_back({device, properties.name, properties.memory, properties.multi_processor_count});
+    all.push_back({device, properties.name, properties.total_memory, properties.multi_processor_count});
   }
   if (const std::string text = describe_imbalance(all); !text.empty())
     std::fprintf(stderr, "tandem: warning: DataParallel: %s\n", text.c_str());

@@ -215,7 +215,7 @@ bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v, doubl
     bytes = q.dtype() == kFloat64 ? AttentionTile<double, D>::kBackwardSharedBytes
                                   : AttentionTile<float, D>::kBackwardSharedBytes;
   });
-  return static_cast<int64_t>(bytes) <= gpu::properties(q.device().index()).shared_memory_per_block;
+  return static_cast<int64_t>(bytes) <= gpu::properties(q.device().index()).shared_memory_per_block_optin;
 }
 
 void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
