@@ -4,9 +4,9 @@
 // All tensors have the same leading dimensions, along which the inputs may be expanded. The last dimension is
 // contiguous. Shapes: q (..., L, E), k (..., S, E), v (..., S, V), out (..., L, V), and lse (..., L), which is
 // contiguous, float32 if q is of a half type, and otherwise of q's dtype. mask is undefined or (..., L, S), with any
-// strides, bool, of q's dtype or, if q is of a half type, float32. dq, dk and dv are dense. If `causal`, query i attends to keys 0 to i only. No size is 0.
-// Half types are computed in float32 and rounded once. On CPUs that multiply bfloat16, large products of bfloat16 have
-// bfloat16 factors: the weights, and their gradients, are rounded first.
+// strides, bool, of q's dtype or, if q is of a half type, float32. dq, dk and dv are dense. If `causal`, query i
+// attends to keys 0 to i only. No size is 0. Half types are computed in float32 and rounded once. On CPUs that multiply
+// bfloat16, large products of bfloat16 have bfloat16 factors: the weights, and their gradients, are rounded first.
 //
 // Dropout drops each weight with probability dropout_p < 1 and divides the others by 1 - dropout_p. Weight i of the
 // contiguous (..., L, S) is kept if random number i, uniform in [0, 1), is less than 1 - dropout_p: bernoulli() in

@@ -20,8 +20,8 @@ namespace tandem {
 /// @param is_causal   query i attends to keys 0 to i; not allowed together with attn_mask
 /// @param enable_gqa  key and value may have fewer heads (dimension -3) than query; each of them then serves several
 ///                    heads of query (Ainslie et al. 2023, arXiv:2305.13245)
-/// @throws Error unless query, key and value are of one floating dtype, attn_mask is bool, float32 or of that dtype, and
-/// their sizes fit
+/// @throws Error unless query, key and value are of one floating dtype, attn_mask is bool, float32 or of that dtype,
+/// and their sizes fit
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask = {}, double dropout_p = 0, detail::Flag is_causal = false,
                                     std::optional<double> scale = {}, detail::Flag enable_gqa = false);
