@@ -143,7 +143,7 @@ double MachineLimits::min_seconds(const Case& c) {
   const Benchmark& b = *c.benchmark;
   double seconds = 0;
   if (b.flops) {
-    const bool narrow = b.name.find("/bfloat16") != std::string::npos;
+    const bool narrow = b.name.find("bfloat16") != std::string::npos;
     seconds = b.flops(c.shapes) / matmul_flops(narrow ? kBFloat16 : kFloat32);
   }
   if (b.bytes) {

@@ -34,7 +34,7 @@ std::vector<Case> select_cases(const std::vector<Benchmark>& all, const Settings
   std::vector<Case> cases = find_cases(all, settings.filter);
   if (!device().is_cpu() || cpu_supports_bfloat16()) return cases;
   std::erase_if(cases, [](const Case& c) {
-    const bool skipped = c.benchmark->name.find("/bfloat16") != std::string::npos;
+    const bool skipped = c.benchmark->name.find("bfloat16") != std::string::npos;
     if (skipped)
       std::printf("skipped: %s (this processor, or this TANDEM_CPU_ISA, has no bfloat16 products)\n", c.key().c_str());
     return skipped;

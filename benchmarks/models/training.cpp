@@ -2,6 +2,7 @@
 // loss as a number. captured_train_step: replays a Graph of these calls, then reads the loss. inference: the forward
 // pass alone, in evaluation mode.
 #include "tandem/benchmarks/benchmark.h"
+#include "tandem/core/autocast.h"
 #include "tandem/core/loop/graph.h"
 #include "tandem/models/models.h"
 #include "tandem/ops/loss/cross_entropy.h"
@@ -18,16 +19,20 @@ Tensor cross_entropy_criterion(const Tensor& output, const Tensor& target) { ret
 Tensor nll_criterion(const Tensor& output, const Tensor& target) { return nll_loss(output, target); }
 Tensor mse_criterion(const Tensor& output, const Tensor& target) { return mse_loss(output, target); }
 
+/// @param autocast  whether the forward pass and the loss run under bfloat16 autocast
 template <class Optimizer, class Module, class Options>
 Run training_step(bool captured, Module module, Options options, const Tensor& x, const Tensor& target, Loss loss,
-                  MemoryFormat format = MemoryFormat::Contiguous) {
+                  MemoryFormat format = MemoryFormat::Contiguous, bool autocast = false) {
   module->to(device(), x.is_floating_point() ? x.dtype() : kFloat32);
   module->to(format);
   const auto optimizer = std::make_shared<Optimizer>(module->parameters(), options);
   const auto value = std::make_shared<Tensor>();
   const Run step = [=]() mutable {
     optimizer->zero_grad();
-    *value = loss(module->forward(x), target);
+    {
+      const AutocastGuard guard(device().type(), kBFloat16, autocast);
+      *value = loss(module->forward(x), target);
+    }
     value->backward();
     optimizer->step();
   };
@@ -140,6 +145,32 @@ std::vector<Benchmark> training_benchmarks() {
                                                      random_values(s[0]).to(kBFloat16), random_classes(s),
                                                      cross_entropy_criterion, format_of_images());
                  }});
+  // Under bfloat16 autocast: the forward pass and the loss. Weights, gradients and optimizer stay float32.
+  for (const bool captured : {false, true}) {
+    const std::string step = captured ? "/captured_bfloat16_autocast_train_step" : "/bfloat16_autocast_train_step";
+    const std::vector<Shapes> batch = {{{128, 1, 28, 28}}};
+    all.push_back({.name = "lenet" + step,
+                   .cases = batch,
+                   .flops = training_flops<kLenetMultiplyAdds>,
+                   .prepare = [=](const Shapes& s) {
+                     return training_step<optim::SGD>(captured, models::Lenet(), optim::SGDOptions(0.01).momentum(0.5),
+                                                      random_values(s[0]), random_classes(s), nll_criterion,
+                                                      format_of_images(), true);
+                   }});
+    all.push_back({.name = "fashion_cnn" + step,
+                   .cases = batch,
+                   .flops = training_flops<kFashionCnnMultiplyAdds>,
+                   .prepare = [=](const Shapes& s) {
+                     return training_step<optim::Adam>(captured, models::FashionCnn(), optim::AdamOptions(1e-3),
+                                                       random_values(s[0]), random_classes(s), cross_entropy_criterion,
+                                                       format_of_images(), true);
+                   }});
+    all.push_back({.name = "gpt" + step, .cases = {{{8, 128}}}, .flops = gpt_flops, .prepare = [=](const Shapes& s) {
+                     return training_step<optim::AdamW>(
+                         captured, small_gpt(s[0][1]), optim::AdamWOptions(3e-4), random_integers(kVocabulary, s[0]),
+                         random_integers(kVocabulary, s[0]), next_token, MemoryFormat::Contiguous, true);
+                   }});
+  }
   const std::vector<Shapes> many = {{{512, 1, 28, 28}}};
   all.push_back({.name = "mlp/inference",
                  .cases = {{{512, 784}}},

@@ -330,11 +330,16 @@ def clip(shapes):
     return lambda: torch.nn.utils.clip_grad_norm_(p, 100.0)
 
 
-def train_step(make_model, make_optimizer, loss, make_target, make_input=lambda shapes: inputs(shapes)[0]):
+def train_step(make_model, make_optimizer, loss, make_target, make_input=lambda shapes: inputs(shapes)[0],
+               autocast=False):
     def prepare(shapes):
         model, x = make_model().to(memory_format=LAYOUT), make_input(shapes)
         optimizer, target = make_optimizer(model.parameters()), make_target(shapes[0][0])
-        run, update = compiled(lambda x, target: loss(model(x), target)), compiled(optimizer.step)
+
+        def forward_and_loss(x, target):
+            with torch.autocast(x.device.type, torch.bfloat16, enabled=autocast):
+                return loss(model(x), target)
+        run, update = compiled(forward_and_loss), compiled(optimizer.step)
 
         def step():
             optimizer.zero_grad()
@@ -361,13 +366,14 @@ def inference(make_model):
     return prepare
 
 
-def gpt_step(shapes):
+def gpt_step(shapes, autocast=False):
     """Prepares a training step of a small GPT on random tokens."""
     def tokens(_):
         return torch.randint(VOCABULARY, shapes[0])
     return train_step(lambda: Gpt(VOCABULARY, shapes[0][1]),
                       lambda p: torch.optim.AdamW(p, lr=3e-4, **adam_options()),
-                      lambda y, target: F.cross_entropy(y.flatten(0, 1), target.flatten()), tokens, tokens)(shapes)
+                      lambda y, target: F.cross_entropy(y.flatten(0, 1), target.flatten()), tokens, tokens,
+                      autocast)(shapes)
 
 
 def classes(rows):
@@ -387,6 +393,9 @@ MODELS = {
     "fashion_cnn/train_step": train_step(fashion_cnn, adam, F.cross_entropy, classes),
     "fashion_cnn/bfloat16_train_step": train_step(lambda: fashion_cnn().to(torch.bfloat16), adam, F.cross_entropy, classes,
                                                   lambda shapes: inputs(shapes)[0].to(torch.bfloat16)),
+    "lenet/bfloat16_autocast_train_step": train_step(Lenet, sgd(0.5), F.nll_loss, classes, autocast=True),
+    "fashion_cnn/bfloat16_autocast_train_step": train_step(fashion_cnn, adam, F.cross_entropy, classes, autocast=True),
+    "gpt/bfloat16_autocast_train_step": lambda shapes: gpt_step(shapes, autocast=True),
     "mlp/inference": inference(mlp),
     "lenet/inference": inference(Lenet),
     "fashion_cnn/inference": inference(fashion_cnn),
