@@ -81,6 +81,12 @@ def judge_catch(status, text):
     return figures, f"ended with status {status}" if status or not found else ""
 
 
+def judge_sanitizers(status, text):
+    found = re.findall(r"(\d+) tests failed out of (\d+)", text)
+    figures = {"programs": sum(int(n) for _, n in found), "failed": sum(int(n) for n, _ in found)}
+    return figures, f"ended with status {status}" if status or not found else ""
+
+
 class Part:
     def __init__(self, name, what, command, hours, judge, sample):
         self.name, self.what, self.hours, self.judge, self.sample = name, what, hours, judge, sample
@@ -113,6 +119,9 @@ def parts():
         Part("long", "changed files of all formats, collectives of a million elements and of more than 2 GiB",
              [[binaries + program, "[long]"] for program in ("data_test", "serialize_test", "distributed_test")], 2,
              judge_catch, "all of them, in `./run test --all`"),
+        Part("sanitizers", "all tests that AddressSanitizer and ThreadSanitizer can run",
+             ["./run", "sanitize"], 2, judge_sanitizers,
+             "those of the library, without those of the command and those that start other programs"),
     ]
 
 
