@@ -155,7 +155,7 @@ std::vector<Benchmark> training_benchmarks() {
                    .prepare = [=](const Shapes& s) {
                      return training_step<optim::SGD>(captured, models::Lenet(), optim::SGDOptions(0.01).momentum(0.5),
                                                       random_values(s[0]), random_classes(s), nll_criterion,
-                                                      format_of_images(), true);
+                                                      MemoryFormat::Contiguous, true);
                    }});
     all.push_back({.name = "fashion_cnn" + step,
                    .cases = batch,

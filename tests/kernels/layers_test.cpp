@@ -200,6 +200,47 @@ TEST_CASE("pooling and batch norm give the same bits with 1, 2 and 3 threads", "
   set_num_threads(before);
 }
 
+TEST_CASE("pooling in channels-last is pooling in row-major, bit for bit, for any number of channels", "[pool]") {
+  // The two formats have loops of their own. Numbers of channels: those of each width of a vector, and between them.
+  const double special[] = {NAN, -INFINITY, INFINITY, 0.0, -0.0};
+  manual_seed(7);
+  for (const int64_t channels : {1, 2, 3, 4, 5, 7, 8, 10, 15, 16, 17, 20, 31, 33, 64, 70})
+    for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16}) {
+      Tensor values = randint(-3, 4, {2, channels, 7, 6}, TensorOptions(kFloat64)) / 4;  // many are equal
+      for (int64_t i = 0; i < 5 * channels; ++i) values.view({-1})[i * 13] = special[i % 5];
+      values = values.to(dtype);
+      INFO(channels << " channels of " << dtype);
+      using Pool = std::function<Tensor(const Tensor&)>;
+      const Pool pools[] = {
+          [](const Tensor& x) { return max_pool2d(x, 2); },
+          [](const Tensor& x) { return max_pool2d(x, 3, 2, 1); },
+          [](const Tensor& x) {
+            return max_pool2d(x, {3, 2}, 1, {1, 0}, {2, 3});
+          },
+          // averages of 2, 4 and 8 values, which are exact in any order
+          [](const Tensor& x) {
+            return avg_pool2d(x, {4, 2}, {1, 2}, {1, 0});
+          },
+          [](const Tensor& x) {
+            return adaptive_avg_pool2d(x, {6, 5});
+          },
+      };
+      for (const Pool& pool : pools) {
+        INFO("pooling " << &pool - pools);
+        std::vector<Tensor> results;
+        for (const MemoryFormat format : {MemoryFormat::Contiguous, MemoryFormat::ChannelsLast}) {
+          const Tensor x = values.detach().contiguous(format).requires_grad_();
+          const Tensor y = pool(x);
+          const Tensor weights = arange(y.numel(), TensorOptions(kFloat64)).remainder(11).view(y.sizes()).to(dtype);
+          y.backward(weights.contiguous(format));
+          results.push_back(y.contiguous());
+          results.push_back(x.grad().contiguous());
+        }
+        CHECK(same_bits(results[0], results[2]));
+        CHECK(same_bits(results[1], results[3]));
+      }
+    }
+}
 TEST_CASE("softmax, cross entropy and their gradients are right for rows and columns of any length", "[softmax]") {
   manual_seed(11);
   for (const DType dtype : {kFloat32, kFloat64})

@@ -63,17 +63,45 @@ void add_diff_command(CLI::App& parent) {
   });
 }
 
+struct CompareOptions : compare::Settings {
+  // If rank_result is not empty, this process is one rank of a measurement and writes its result into that folder.
+  std::string rank_result;
+  compare::Job rank;
+  std::vector<int> rank_steps = {2, 5};
+  double rank_bucket_mib = 25;
+};
+/// Adds the hidden options of the ranks' processes that `tandem compare` starts.
+void add_rank_options(CLI::App& c, CompareOptions& s) {
+  c.add_option("--rank-result", s.rank_result)->group("");
+  c.add_option("--rank-data", s.rank.data)->group("");
+  c.add_option("--rank-steps", s.rank_steps)->delimiter(',')->expected(2)->group("");
+  c.add_option("--rank-bucket-mib", s.rank_bucket_mib)->group("");
+  c.add_flag("--rank-trace", s.rank.trace)->group("");
+  c.add_flag("--rank-plain", s.rank.for_reference_comparison)->group("");
+  c.add_flag("--rank-fingerprints", s.rank.fingerprints)->group("");
+  c.add_flag("--rank-probe", s.rank.probe)->group("");
+}
+/// Runs one rank of a measurement.
+void measure_rank(const CompareOptions& s) {
+  compare::Job job = s.rank;
+  job.model = s.models.at(0);
+  job.device = s.device;
+  job.devices = s.devices.at(0);
+  job.batch = s.batch;
+  job.seed = s.seed;
+  job.threads = s.threads;
+  job.fault = compare::parse_fault(s.fault);
+  job.warmup = s.rank_steps[0];
+  job.steps = s.rank_steps[1];
+  compare::Mode mode = compare::find_mode(s.modes.at(0));
+  mode.bucket_mib = s.rank_bucket_mib;
+  compare::run_rank_process(s.rank_result, mode, job);
+}
+
 }  // namespace
 
 void add_compare_command(CLI::App& app, std::vector<std::string> command_line) {
-  struct Options : compare::Settings {
-    // If rank_result is not empty, this process is one rank of a measurement and writes its result into that folder.
-    std::string rank_result, rank_mode;
-    compare::Job rank;
-    std::vector<int> rank_steps = {2, 5};
-    double rank_bucket_mib = 25;
-  };
-  auto s = std::make_shared<Options>();
+  auto s = std::make_shared<CompareOptions>();
   s->command_line = std::move(command_line);
   CLI::App* const c = app.add_subcommand("compare",
                                          "Measure the same training job on one device, under DataParallel and under "
@@ -130,15 +158,7 @@ void add_compare_command(CLI::App& app, std::vector<std::string> command_line) {
              "Inject a fault to check that the report finds it: compute:RANK:SECONDS, input:SECONDS, slow:RANK:FACTOR, "
              "link:RANK:SECONDS, memory:RANK:BYTES:PHASE or fail:RANK");
   c->footer("example: tandem compare --quick --out my_report");
-  // Hidden options for the ranks' processes that `tandem compare` starts.
-  c->add_option("--rank-result", s->rank_result)->group("");
-  c->add_option("--rank-data", s->rank.data)->group("");
-  c->add_option("--rank-steps", s->rank_steps)->delimiter(',')->expected(2)->group("");
-  c->add_option("--rank-bucket-mib", s->rank_bucket_mib)->group("");
-  c->add_flag("--rank-trace", s->rank.trace)->group("");
-  c->add_flag("--rank-plain", s->rank.for_reference_comparison)->group("");
-  c->add_flag("--rank-fingerprints", s->rank.fingerprints)->group("");
-  c->add_flag("--rank-probe", s->rank.probe)->group("");
+  add_rank_options(*c, *s);
   c->callback([s, c] {
     // The subcommand (page or diff) has already run in its own callback.
     if (!c->get_subcommands().empty()) return;
@@ -146,19 +166,7 @@ void add_compare_command(CLI::App& app, std::vector<std::string> command_line) {
       if (const int status = compare::compare(*s); status != 0) throw CLI::RuntimeError(status);
       return;
     }
-    compare::Job job = s->rank;
-    job.model = s->models.at(0);
-    job.device = s->device;
-    job.devices = s->devices.at(0);
-    job.batch = s->batch;
-    job.seed = s->seed;
-    job.threads = s->threads;
-    job.fault = compare::parse_fault(s->fault);
-    job.warmup = s->rank_steps[0];
-    job.steps = s->rank_steps[1];
-    compare::Mode mode = compare::find_mode(s->modes.at(0));
-    mode.bucket_mib = s->rank_bucket_mib;
-    compare::run_rank_process(s->rank_result, mode, job);
+    measure_rank(*s);
   });
 }
 

@@ -24,6 +24,20 @@ template <class Op, class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> identit
 template <class A, int kBytes> TANDEM_HD LaneVector<A, kBytes> load_lanes(const A* x) {
   return *reinterpret_cast<const LaneVector<A, kBytes>*>(x);
 }
+/// Returns the elements at even positions of the vectors a and b, one after the other, or at odd positions if `odd`.
+template <class V> TANDEM_HD V deinterleave(V a, V b, bool odd) {
+  constexpr int kWidth = int(sizeof(V) / sizeof(a[0]));
+  if constexpr (kWidth == 2)
+    return odd ? __builtin_shufflevector(a, b, 1, 3) : __builtin_shufflevector(a, b, 0, 2);
+  else if constexpr (kWidth == 4)
+    return odd ? __builtin_shufflevector(a, b, 1, 3, 5, 7) : __builtin_shufflevector(a, b, 0, 2, 4, 6);
+  else if constexpr (kWidth == 8)
+    return odd ? __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
+               : __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+  else
+    return odd ? __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+               : __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
 /// Returns v, and keeps gcc from merging its computation with other code. Otherwise gcc would merge the two comparisons
 /// in `b != b ? b : b > a ? b : a` into one, for which there is no instruction.
 template <class V> TANDEM_HD V hide_from_optimizer(V v) {

@@ -4,17 +4,6 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Returns the elements at even positions of the vectors a and b, one after the other, or at odd positions if `odd`.
-template <class V> TANDEM_HD V deinterleave(V a, V b, bool odd) {
-  constexpr int kWidth = int(sizeof(V) / sizeof(a[0]));
-  if constexpr (kWidth == 2)
-    return odd ? __builtin_shufflevector(a, b, 1, 3) : __builtin_shufflevector(a, b, 0, 2);
-  else if constexpr (kWidth == 4)
-    return odd ? __builtin_shufflevector(a, b, 1, 3, 5, 7) : __builtin_shufflevector(a, b, 0, 2, 4, 6);
-  else
-    return odd ? __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
-               : __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-}
 /// Max pooling by windows of 2 x 2; see Note [Pooling by 2 x 2] in pool.h. The maximum is the first of equal elements
 /// in memory order, or the last of several NaNs. x, y and index (which may be null) point to the data of window row
 /// `first`, counted over all planes.
