@@ -59,6 +59,7 @@ TEST_CASE("update refuses labels out of range, and the metric stays as it was", 
         "Accuracy: target has the label 0.3; accepted: 0 to 1");
   CHECK(update(binary, numbers({0.1, 0.9}), numbers({0, NAN})) ==
         "Accuracy: target has the label nan; accepted: 0 to 1");
+  CHECK_THAT(update(binary, numbers({0.1, 0.9}), numbers({0, -INFINITY})), Contains("target has the label -1.79"));
   binary.update(numbers({0.1, 0.9, 0.8}), numbers({0, 1, 0}));  // floating targets, as the binary losses take
   CHECK(binary.compute().item<double>() == 2.0 / 3);
   AUROC auroc(AUROCOptions("multiclass").num_classes(3));

@@ -11,10 +11,12 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Returns the largest value for which `condition` holds, as float64; -infinity if there is none.
+/// Returns the largest value for which `condition` holds, as float64; -infinity if there is none. A value of -infinity
+/// counts as the lowest number.
 Tensor largest_where(const Tensor& values, const Tensor& condition) {
   if (values.numel() == 0) return full({}, -kInfinity, TensorOptions().dtype(kFloat64).device(values.device()));
-  return values.to(kFloat64).masked_fill(condition.logical_not(), -kInfinity).amax();
+  const Tensor finite = values.to(kFloat64).clamp_min(std::numeric_limits<double>::lowest());
+  return finite.masked_fill(condition.logical_not(), -kInfinity).amax();
 }
 
 /// Returns labels in a dtype that can be compared with every int64.
