@@ -76,3 +76,4 @@
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/module.h"
 #include "tandem/serialize/safetensors.h"
+#include "tandem/train/metrics/metrics.h"

@@ -31,6 +31,8 @@ namespace enumtype {}
 namespace indexing {}
 /// Linear algebra: decompositions, solvers, norms.
 namespace linalg {}
+/// Metrics of predictions, as in torchmetrics.
+namespace metrics {}
 /// Models that the demo and the examples train.
 namespace models {}
 /// Modules and their options.
