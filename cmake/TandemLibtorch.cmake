@@ -70,7 +70,10 @@ foreach(header torch/torch.h torch/other_names.h torch/script.h torch/version.h 
         c10/core/Backend.h c10/cuda/CUDAStream.h c10/macros/Macros.h c10/util/Exception.h c10/util/List.h c10/util/Logging.h
         c10/util/tempfile.h)
   configure_file(${PROJECT_SOURCE_DIR}/libtorch/${header} ${tandem_libtorch_folder}/${header} COPYONLY)
+  list(APPEND tandem_libtorch_headers ${header})
 endforeach()
+list(SORT tandem_libtorch_headers)
+set_property(GLOBAL PROPERTY tandem_libtorch_headers ${tandem_libtorch_headers})  # for a test
 
 set(tandem_libtorch_installed ${CMAKE_INSTALL_INCLUDEDIR}/tandem/libtorch)
 add_library(tandem_libtorch INTERFACE)

@@ -95,9 +95,13 @@ struct StorageImpl : RefCounted, Buffer {
 class DataPtr {
  public:
   DataPtr(void* data, Device device) : data_(data), device_(device) {}
+  /// Returns the address.
   void* get() const { return data_; }
+  /// Returns the address, for writing.
   void* mutable_get() const { return data_; }
+  /// Returns the device of the memory.
   Device device() const { return device_; }
+  /// Whether there is memory.
   explicit operator bool() const { return data_ != nullptr; }
 
  private:
@@ -119,6 +123,7 @@ class Storage : public detail::IntrusivePtr<detail::StorageImpl> {
   DataPtr data_ptr() const { return {get()->data, device()}; }
   /// Device of the memory.
   Device device() const { return get()->device; }
+  /// Kind of that device.
   DeviceType device_type() const { return device().type(); }
   /// Number of tensors and Storage objects that refer to this memory.
   int64_t use_count() const { return get() ? get()->use_count() : 0; }

@@ -35,6 +35,7 @@ namespace autograd {
 class Node;
 }
 class DeprecatedTypeProperties;
+/// The kind of device that computes on a tensor. Only <torch/torch.h> defines its values.
 enum class Backend;
 
 namespace detail {
@@ -77,8 +78,9 @@ class Tensor : public TensorBase {
   bool is_nonzero() const;
   /// LibTorch's name for the tensor's type: "CPUFloatType", "CUDALongType", ...
   std::string toString() const;
-  /// LibTorch's older names for the dtype and kind of device. Only <torch/torch.h> defines these types and functions.
+  /// The dtype and the kind of device, under LibTorch's older name. Only <torch/torch.h> defines this function.
   DeprecatedTypeProperties type() const;
+  /// Moves the tensor to a kind of device, under LibTorch's older name. Only <torch/torch.h> defines this function.
   Tensor toBackend(Backend backend) const;
   using TensorBase::data;  // otherwise data() below would hide the data<T>() of TensorBase
   /// Returns the only element as a number. @throws Error unless the tensor has exactly one element

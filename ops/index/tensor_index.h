@@ -22,12 +22,15 @@ class Slice {
   /// distance between positions; must be positive.
   Slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, std::optional<int64_t> step = {})
       : start_(start), stop_(stop), step_(step.value_or(1)) {}
-  /// A missing start is 0 and a missing stop 2^62 - 1; for a negative step, they are 2^62 - 1 and -2^62.
+  /// Returns the first position. If it is missing: 0, or 2^62 - 1 if the step is negative.
   int64_t start() const { return start_.value_or(step_ < 0 ? kFar : 0); }
+  /// Returns the position after the last one. If it is missing: 2^62 - 1, or -2^62 if the step is negative.
   int64_t stop() const { return stop_.value_or(step_ < 0 ? -kFar - 1 : kFar); }
+  /// Returns the distance between positions.
   int64_t step() const { return step_; }
-  /// The start and the stop, or nullopt if missing.
+  /// Returns the first position; nullopt if it is missing.
   std::optional<int64_t> start_opt() const { return start_; }
+  /// Returns the position after the last one; nullopt if it is missing.
   std::optional<int64_t> stop_opt() const { return stop_; }
   /// Prints start:stop:step.
   friend std::ostream& operator<<(std::ostream& out, const Slice& slice);
@@ -58,18 +61,25 @@ class TensorIndex {
   /// Ellipsis, written as a string. @throws Error unless the string is "..."
   TensorIndex(const char* ellipsis);
   TensorIndex(Tensor index) : entry(std::move(index)) {}
-  /// Whether the entry is None, Ellipsis, an integer, a bool, a slice or a tensor. (A bool is stored as a 0-dim
-  /// tensor.)
+  /// Whether the entry is None.
   bool is_none() const { return std::holds_alternative<std::monostate>(entry); }
+  /// Whether the entry is Ellipsis.
   bool is_ellipsis() const { return std::holds_alternative<EllipsisIndexType>(entry); }
+  /// Whether the entry is a number.
   bool is_integer() const { return std::holds_alternative<int64_t>(entry); }
+  /// Whether the entry is a slice.
   bool is_slice() const { return std::holds_alternative<Slice>(entry); }
+  /// Whether the entry is a bool, which is stored as a 0-dim tensor.
   bool is_boolean() const { return std::holds_alternative<Tensor>(entry) && is_bool_; }
+  /// Whether the entry is a tensor, and no bool.
   bool is_tensor() const { return std::holds_alternative<Tensor>(entry) && !is_bool_; }
-  /// The value of an entry of this kind. @throws std::bad_variant_access for another kind
+  /// Returns the number. @throws std::bad_variant_access if the entry is of another kind, as do the functions below
   int64_t integer() const { return std::get<int64_t>(entry); }
+  /// Returns the bool.
   bool boolean() const { return std::get<Tensor>(entry).item<bool>(); }
+  /// Returns the slice.
   const Slice& slice() const { return std::get<Slice>(entry); }
+  /// Returns the tensor.
   const Tensor& tensor() const { return std::get<Tensor>(entry); }
   /// The entry's value; std::monostate for None.
   std::variant<std::monostate, int64_t, Slice, EllipsisIndexType, Tensor> entry;
