@@ -1,6 +1,8 @@
 // Builds the message of an error from its parts.
 #include "tandem/core/error.h"
 
+#include "tandem/core/flag.h"
+
 #include "tandem/core/version.h"
 
 namespace tandem::detail {
@@ -15,6 +17,12 @@ std::string error_message(const char* file, int line, std::initializer_list<Mess
   const std::string name(file);
   message << " [" << name.substr(name.rfind('/') + 1) << ":" << line << "]";
   return message.str();
+}
+
+void throw_invalid_flag(long long value) {
+  TANDEM_FAIL("the number ", value,
+              " stands where a bool is expected, such as keepdim; accepted: true, false, 1 and 0. A list of ",
+              "dimensions is written in braces: {0, 2}");
 }
 
 }  // namespace tandem::detail

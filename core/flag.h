@@ -1,4 +1,4 @@
-// Flag: type of a bool parameter that accepts only a bool.
+// Flag: type of a bool parameter that accepts a bool, 0 and 1, but no other number.
 #pragma once
 #include <concepts>
 
@@ -6,12 +6,16 @@
 
 namespace tandem::detail {
 
-/// A bool parameter to which numbers do not convert. In x.std(0), x.sum(0, 1) and x.max(0, 1) the user means
-/// dimensions, but with plain bool parameters the compiler would take the numbers for `unbiased` or `keepdim`. With
-/// Flag, the first reduces over dimension 0 and the others do not compile.
+/// @throws Error that says what a bool argument may be
+[[noreturn]] void throw_invalid_flag(long long value);
+/// A bool parameter. As in LibTorch, x.sum(0, 1) means dimension 0 with keepdim. Other numbers, as in x.sum(0, 2), are
+/// an error, because the user means dimensions.
 class Flag {
  public:
-  template <std::same_as<bool> Bool> constexpr Flag(Bool value) : value_(value) {}
+  template <std::integral Number> constexpr Flag(Number value) : value_(value != 0) {
+    if constexpr (!std::same_as<Number, bool>)
+      if (value != Number{0} && value != Number{1}) throw_invalid_flag(static_cast<long long>(value));
+  }
   constexpr operator bool() const { return value_; }
 
  private:

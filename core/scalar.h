@@ -132,4 +132,19 @@ class Scalar {
   };
 };
 
+namespace detail {
+/// A number as a parameter: accepts numbers and Scalars, and converts to double.
+class Real {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  constexpr Real(T value) : value_(static_cast<double>(value)) {}
+  Real(const Scalar& value) : value_(value.to<double>()) {}
+  constexpr operator double() const { return value_; }
+
+ private:
+  double value_;
+};
+}  // namespace detail
+
 }  // namespace tandem

@@ -91,6 +91,24 @@ struct StorageImpl : RefCounted, Buffer {
 
 }  // namespace detail
 
+/// The address of a storage's memory, and its device. It does not keep the memory alive.
+class DataPtr {
+ public:
+  DataPtr(void* data, Device device) : data_(data), device_(device) {}
+  /// Returns the address.
+  void* get() const { return data_; }
+  /// Returns the address, for writing.
+  void* mutable_get() const { return data_; }
+  /// Returns the device of the memory.
+  Device device() const { return device_; }
+  /// Whether there is memory.
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  void* data_;
+  Device device_;
+};
+
 /// The memory that a tensor and its views share.
 class Storage : public detail::IntrusivePtr<detail::StorageImpl> {
  public:
@@ -101,8 +119,12 @@ class Storage : public detail::IntrusivePtr<detail::StorageImpl> {
   const void* data() const { return get()->data; }
   /// Address of the first byte, for writing.
   void* mutable_data() const { return get()->data; }
+  /// Address of the first byte, with the device.
+  DataPtr data_ptr() const { return {get()->data, device()}; }
   /// Device of the memory.
   Device device() const { return get()->device; }
+  /// Kind of that device.
+  DeviceType device_type() const { return device().type(); }
   /// Number of tensors and Storage objects that refer to this memory.
   int64_t use_count() const { return get() ? get()->use_count() : 0; }
   /// Whether both handles refer to the same memory.

@@ -7,6 +7,42 @@
 #include "tandem/core/loop/run_loop.h"
 
 namespace tandem {
+
+namespace {
+/// Returns the name of a dtype's C++ type, which LibTorch prints for options.
+const char* cpp_type_name(DType dtype) {
+  switch (dtype) {
+    case DType::float16: return "c10::Half";
+    case DType::bfloat16: return "c10::BFloat16";
+    case DType::float32: return "float";
+    case DType::float64: return "double";
+    case DType::int8: return "signed char";
+    case DType::int16: return "short int";
+    case DType::int32: return "int";
+    case DType::int64: return "long int";
+    case DType::uint8: return "unsigned char";
+    case DType::boolean: return "bool";
+  }
+  return "";
+}
+}  // namespace
+std::ostream& operator<<(std::ostream& out, const TensorOptions& options) {
+  const auto print = [&out](const char* label, const auto& value, bool is_set) {
+    out << label << value << (is_set ? "" : " (default)");
+  };
+  out << std::boolalpha;  // stays set, as in LibTorch
+  print("TensorOptions(dtype=", cpp_type_name(options.dtype()), options.has_dtype());
+  print(", device=", options.device(), options.has_device());
+  print(", layout=", options.layout(), options.has_layout());
+  print(", requires_grad=", options.requires_grad(), options.has_requires_grad());
+  print(", pinned_memory=", options.pinned_memory(), options.has_pinned_memory());
+  out << ", memory_format=";
+  if (options.has_memory_format())
+    out << *options.memory_format_opt();
+  else
+    out << "(nullopt)";
+  return out << ')';
+}
 namespace {
 
 Tensor make_view(const Tensor& x, const Shape& sizes, const Shape& strides, int64_t offset) {

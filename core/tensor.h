@@ -34,6 +34,9 @@ class TensorIndex;
 namespace autograd {
 class Node;
 }
+class DeprecatedTypeProperties;
+/// The kind of device that computes on a tensor. Only <torch/torch.h> defines its values.
+enum class Backend;
 
 namespace detail {
 
@@ -75,6 +78,10 @@ class Tensor : public TensorBase {
   bool is_nonzero() const;
   /// LibTorch's name for the tensor's type: "CPUFloatType", "CUDALongType", ...
   std::string toString() const;
+  /// The dtype and the kind of device, under LibTorch's older name. Only <torch/torch.h> defines this function.
+  DeprecatedTypeProperties type() const;
+  /// Moves the tensor to a kind of device, under LibTorch's older name. Only <torch/torch.h> defines this function.
+  Tensor toBackend(Backend backend) const;
   using TensorBase::data;  // otherwise data() below would hide the data<T>() of TensorBase
   /// Returns the only element as a number. @throws Error unless the tensor has exactly one element
   Scalar item() const;
@@ -617,16 +624,16 @@ class Tensor : public TensorBase {
   Tensor corrcoef() const;
 
   // ---- products, composed of other operations (ops/products/, by name)
-  Tensor addmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor& addmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor addmv(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) const;
-  Tensor& addmv_(const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) const;
-  Tensor addr(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor& addr_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor baddbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor& baddbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor addbmm(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
-  Tensor& addbmm_(const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) const;
+  Tensor addmm(const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) const;
+  Tensor& addmm_(const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) const;
+  Tensor addmv(const Tensor& matrix, const Tensor& vector, detail::Real beta = 1, detail::Real alpha = 1) const;
+  Tensor& addmv_(const Tensor& matrix, const Tensor& vector, detail::Real beta = 1, detail::Real alpha = 1) const;
+  Tensor addr(const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) const;
+  Tensor& addr_(const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) const;
+  Tensor baddbmm(const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) const;
+  Tensor& baddbmm_(const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) const;
+  Tensor addbmm(const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) const;
+  Tensor& addbmm_(const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) const;
   Tensor outer(const Tensor& other) const;
   Tensor ger(const Tensor& other) const { return outer(other); }
   Tensor vdot(const Tensor& other) const { return dot(other); }

@@ -42,6 +42,8 @@ class TensorBase {
   bool defined() const { return bool(impl_); }
   /// The tensor that this handle refers to; null if undefined. For use by the library only.
   detail::TensorImpl* impl() const { return impl_.get(); }
+  /// Returns impl(), under LibTorch's name.
+  detail::TensorImpl* unsafeGetTensorImpl() const { return impl_.get(); }
   /// Whether both handles refer to the same tensor. Tensors that are merely equal, or aliases, are not the same.
   bool is_same(const TensorBase& other) const { return impl_ == other.impl_; }
   /// Number of handles on this tensor; 0 if undefined.

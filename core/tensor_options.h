@@ -74,6 +74,9 @@ class TensorOptions {
   /// The memory format, or nullopt if not set.
   std::optional<MemoryFormat> memory_format_opt() const { return memory_format_; }
 
+  /// Prints all options, as LibTorch does: "TensorOptions(dtype=float, device=cpu (default), ...)".
+  friend std::ostream& operator<<(std::ostream& out, const TensorOptions& options);
+
  private:
   /// Returns a copy of the options with one member set.
   template <class Member, class Value> TensorOptions with_option(Member TensorOptions::*member, Value value) const {

@@ -6,6 +6,13 @@
 #include "tandem/nn/module/print.h"
 #include "tandem/ops/ops.h"
 
+namespace tandem::detail {
+void refuse_sparse_gradients(bool wanted) {
+  TANDEM_CHECK_AS(NotImplementedError, !wanted,
+                  "Embedding: sparse gradients are not part of Tandem; accepted: sparse(false)");
+}
+}  // namespace tandem::detail
+
 namespace tandem::nn {
 TANDEM_ARG_SETTER(EmbeddingBagOptions, EmbeddingBagMode, mode);
 TANDEM_ARG_SETTER(EmbeddingBagFromPretrainedOptions, EmbeddingBagMode, mode);

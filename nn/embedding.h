@@ -5,6 +5,10 @@
 #include "tandem/ops/index/tensor_index.h"
 #include "tandem/ops/nn/embedding.h"
 
+namespace tandem::detail {
+/// @throws NotImplementedError if `wanted`
+void refuse_sparse_gradients(bool wanted);
+}  // namespace tandem::detail
 namespace tandem::nn {
 
 // Options that the structs below share. padding_idx: a row that starts as zeros, unless a table is given, and is not
@@ -21,6 +25,11 @@ struct EmbeddingOptions {
   TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;     // if true, divides a row's gradient by its number of lookups
   TANDEM_ARG(Tensor, _weight);                      // initial table; if undefined, drawn at random
+
+ public:
+  /// @throws NotImplementedError for true: gradients are dense
+  EmbeddingOptions& sparse(bool wanted) { return detail::refuse_sparse_gradients(wanted), *this; }
+  bool sparse() const { return false; }
 };
 /// freeze: if true, the table is not trained.
 struct EmbeddingFromPretrainedOptions {
@@ -29,6 +38,11 @@ struct EmbeddingFromPretrainedOptions {
   TANDEM_ARG(std::optional<double>, max_norm);      // looked-up rows with a larger norm are scaled to this norm
   TANDEM_ARG(double, norm_type) = 2;                // order p of the norm
   TANDEM_ARG(bool, scale_grad_by_freq) = false;     // if true, divides a row's gradient by its number of lookups
+
+ public:
+  /// @throws NotImplementedError for true: gradients are dense
+  EmbeddingFromPretrainedOptions& sparse(bool wanted) { return detail::refuse_sparse_gradients(wanted), *this; }
+  bool sparse() const { return false; }
 };
 struct EmbeddingBagOptions {
   EmbeddingBagOptions(int64_t num_embeddings, int64_t embedding_dim)
@@ -42,6 +56,11 @@ struct EmbeddingBagOptions {
   TANDEM_ARG(Tensor, _weight);                                    // initial table; if undefined, drawn at random
   TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
+
+ public:
+  /// @throws NotImplementedError for true: gradients are dense
+  EmbeddingBagOptions& sparse(bool wanted) { return detail::refuse_sparse_gradients(wanted), *this; }
+  bool sparse() const { return false; }
 };
 struct EmbeddingBagFromPretrainedOptions {
   TANDEM_ARG(bool, freeze) = true;               // if true, the table is not trained
@@ -51,6 +70,11 @@ struct EmbeddingBagFromPretrainedOptions {
   TANDEM_ARG_DECLARED(EmbeddingBagMode, mode) = Reduction::mean;  // how a bag's rows are reduced: kSum, kMean or kMax
   TANDEM_ARG(bool, include_last_offset) = false;                  // if true, the last offset is the number of indices
   TANDEM_ARG(std::optional<int64_t>, padding_idx);  // index of a row that is left out and gets no gradient
+
+ public:
+  /// @throws NotImplementedError for true: gradients are dense
+  EmbeddingBagFromPretrainedOptions& sparse(bool wanted) { return detail::refuse_sparse_gradients(wanted), *this; }
+  bool sparse() const { return false; }
 };
 
 namespace functional {

@@ -19,6 +19,7 @@ struct FoldOptions {
 struct UnfoldOptions {
   UnfoldOptions(detail::Pair kernel_size) : kernel_size_(kernel_size) {}
   UnfoldOptions(int64_t kernel_size) : kernel_size_(kernel_size) {}
+  template <detail::SizeList<detail::Pair> List> UnfoldOptions(const List& kernel_size) : kernel_size_(kernel_size) {}
   TANDEM_ARG(detail::Pair, kernel_size);   // (H, W) of a patch
   TANDEM_ARG(detail::Pair, dilation) = 1;  // distance between neighbouring elements of a window
   TANDEM_ARG(detail::Pair, padding) = 0;   // number of zeros padded on each side of the image

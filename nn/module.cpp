@@ -307,7 +307,7 @@ Tensor& Module::register_buffer(std::string name, Tensor tensor) {
   return buffers_.insert(std::move(name), std::move(tensor));
 }
 
-std::shared_ptr<Module> Module::clone(std::optional<Device>) const {
+std::shared_ptr<Module> Module::clone(const std::optional<Device>&) const {
   TANDEM_FAIL("clone() has not been implemented for ", name(), ". Subclass nn::Cloneable<", name(),
               "> instead of nn::Module to inherit the ability to clone, and define reset()");
 }

@@ -131,7 +131,7 @@ class Module : public std::enable_shared_from_this<Module> {
   /// their tensors. Descendants that derive from Module alone have the plain members that the copy's reset() gave them.
   /// @throws Error if reset() does not register one of the original's parameters, buffers or children, or registers a
   /// child of another class
-  virtual std::shared_ptr<Module> clone(std::optional<Device> device = {}) const;
+  virtual std::shared_ptr<Module> clone(const std::optional<Device>& device = {}) const;
   /// Prints this module without its children on one line, as Python's PyTorch does: "Linear(in_features=2,
   /// out_features=3, bias=True)".
   virtual void pretty_print(std::ostream& out) const;
@@ -246,7 +246,7 @@ template <class Derived> class Cloneable : public Module {
   using Module::Module;
   /// Registers parameters, buffers and children again, with new initial values.
   virtual void reset() = 0;
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
+  std::shared_ptr<Module> clone(const std::optional<Device>& device = {}) const override { return deep_copy(device); }
 
  private:
   std::shared_ptr<Module> shallow_copy() const override;
@@ -323,6 +323,7 @@ template <class Derived> bool Cloneable<Derived>::copy_options_from(const Module
   class Name : public ::tandem::nn::ModuleHolder<Name##Impl> {  \
    public:                                                      \
     using ::tandem::nn::ModuleHolder<Name##Impl>::ModuleHolder; \
+    using Impl = Name##Impl;                                    \
   }
 /// Declares `Name` for a module of the library, whose clone() is compiled in one source file. To compile clone() in
 /// every file that includes the module's header would take longer than the rest of most files.

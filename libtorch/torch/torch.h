@@ -1,31 +1,63 @@
 // Tandem under LibTorch's names, for LibTorch programs that are compiled without changes: see docs/libtorch.md.
 // Programs that are written for Tandem include <tandem/tandem.h> instead.
 #pragma once
+// LibTorch's header brings these, and programs rely on it.
 #include <algorithm>
+#include <array>
+#include <bitset>
+#include <cassert>
 #include <chrono>
+#include <cmath>
+#include <complex>
 #include <concepts>
 #include <condition_variable>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
 #include <deque>
+#include <fstream>
+#include <functional>
+#include <iomanip>
 #include <iostream>
+#include <limits>
+#include <list>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <ostream>
+#include <queue>
+#include <random>
 #include <ranges>
 #include <set>
 #include <sstream>
+#include <stack>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <tuple>
 #include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tandem/core/print/print_libtorch.h"
 #include "tandem/tandem.h"
 
+#include "ATen/Context.h"
 #include "ATen/Dispatch.h"
+#include "c10/core/Backend.h"
 #include "c10/cuda/CUDAStream.h"
 #include "c10/macros/Macros.h"
+#include "c10/util/Exception.h"
+#include "c10/util/List.h"
+#include "c10/util/tempfile.h"
+#include "torch/other_names.h"
+#include "torch/version.h"
 
 namespace tandem {
 

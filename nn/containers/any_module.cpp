@@ -9,7 +9,7 @@ AnyModule AnyModule::copy_with_module(std::shared_ptr<Module> copy) const {
   out.module_ = std::move(copy);
   return out;
 }
-AnyModule AnyModule::clone(std::optional<Device> device) const {
+AnyModule AnyModule::clone(const std::optional<Device>& device) const {
   return module_ ? copy_with_module(module_->clone(device)) : AnyModule();
 }
 const std::type_info& AnyModule::type_info() const {

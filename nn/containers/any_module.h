@@ -92,7 +92,7 @@ class AnyModule {
     return invoke_forward_(*module_, values);
   }
   /// Returns a deep copy, on `device` if one is given.
-  AnyModule clone(std::optional<Device> device = {}) const;
+  AnyModule clone(const std::optional<Device>& device = {}) const;
   /// Returns a shared_ptr to the module, as a Module or as an M. @throws Error if the module is not an M
   const std::shared_ptr<Module>& ptr() const { return module_; }
   template <class M>

@@ -40,7 +40,7 @@ class ModuleListImpl : public Module {
   template <class Container> void extend(const Container& modules) {
     for (const auto& m : modules) push_back(m);
   }
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
+  std::shared_ptr<Module> clone(const std::optional<Device>& device = {}) const override { return deep_copy(device); }
   /// Returns the number of modules.
   size_t size() const { return modules_.size(); }
   /// Whether it holds no module.
@@ -95,7 +95,7 @@ class ModuleDictImpl : public Module {
   /// Removes all modules.
   void clear();
   /// Returns a deep copy, with copies of all modules.
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
+  std::shared_ptr<Module> clone(const std::optional<Device>& device = {}) const override { return deep_copy(device); }
   /// Whether there is a module of this name.
   bool contains(const std::string& name) const;
   /// Returns the number of modules.
@@ -144,7 +144,7 @@ class ParameterListImpl : public Module {
   requires(std::is_convertible_v<Tensors, Tensor>&&...) explicit ParameterListImpl(const Tensors&... parameters) {
     (append(parameters), ...);
   }
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
+  std::shared_ptr<Module> clone(const std::optional<Device>& device = {}) const override { return deep_copy(device); }
   /// Appends a parameter. The parameter's name is its index.
   void append(const Tensor& parameter);
   /// Appends the value of a named parameter and ignores the name.
@@ -152,6 +152,12 @@ class ParameterListImpl : public Module {
   /// Appends all parameters of a container.
   template <class Container> void extend(const Container& parameters) {
     for (const auto& p : parameters) append(p);
+  }
+  /// Appends the parameters of another list.
+  ParameterListImpl& operator+=(const ParameterListImpl& other) {
+    const std::vector<Tensor> parameters = other.parameters(false);  // a copy, because `other` may be this list
+    extend(parameters);
+    return *this;
   }
   /// Returns the number of parameters.
   size_t size() const { return parameters_.size(); }
@@ -177,7 +183,7 @@ class ParameterDictImpl : public Module {
  public:
   ParameterDictImpl() = default;
   explicit ParameterDictImpl(const NamedParameters& parameters);
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
+  std::shared_ptr<Module> clone(const std::optional<Device>& device = {}) const override { return deep_copy(device); }
   /// Inserts a parameter. @throws Error if the name is taken
   Tensor& insert(const std::string& name, const Tensor& parameter);
   /// Replaces parameters by name. @throws Error for a name that the dict does not hold, as in LibTorch

@@ -35,6 +35,8 @@ template <class Key, class Value> class OrderedDict {
   };
 
   OrderedDict() = default;
+  /// @param key_description  what error messages call a key, such as "Parameter"
+  explicit OrderedDict(std::string key_description) : key_description_(std::move(key_description)) {}
   OrderedDict(std::initializer_list<Item> items) {
     for (const Item& item : items) insert(item.key(), item.value());
   }
@@ -62,7 +64,8 @@ template <class Key, class Value> class OrderedDict {
   /// Returns the value. @throws Error if the key does not exist
   const Value& operator[](const Key& key) const {
     const Value* const found = find(key);
-    TANDEM_CHECK(found, "OrderedDict: Key '", key, "' is not defined; the dict has ", size(), " items");
+    TANDEM_CHECK(found, "OrderedDict: ", key_description_, " '", key, "' is not defined; the dict has ", size(),
+                 " items");
     return *found;
   }
   /// Returns item i. @throws IndexError unless i < size()
@@ -103,19 +106,22 @@ template <class Key, class Value> class OrderedDict {
   std::vector<std::pair<Key, Value>> pairs() const;
 
  private:
+  std::string key_description_ = "Key";
   std::vector<Item> items_;
   std::unordered_map<Key, size_t> index_;  // index into items_ of each key
 };
 
 // Defined outside the class, because these members are slow to compile. nn/module.cpp instantiates them for Module.
 template <class Key, class Value> Value& OrderedDict<Key, Value>::insert(Key key, Value value) {
-  TANDEM_CHECK(index_.emplace(key, items_.size()).second, "OrderedDict: Key '", key, "' already defined");
+  TANDEM_CHECK(index_.emplace(key, items_.size()).second, "OrderedDict: ", key_description_, " '", key,
+               "' already defined");
   items_.emplace_back(std::move(key), std::move(value));
   return items_.back().value();
 }
 template <class Key, class Value> void OrderedDict<Key, Value>::erase(const Key& key) {
   const auto at = index_.find(key);
-  TANDEM_CHECK(at != index_.end(), "OrderedDict: Key '", key, "' is not defined; the dict has ", size(), " items");
+  TANDEM_CHECK(at != index_.end(), "OrderedDict: ", key_description_, " '", key, "' is not defined; the dict has ",
+               size(), " items");
   const size_t gone = at->second;
   index_.erase(at);
   items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(gone));

@@ -64,7 +64,7 @@ class SequentialImpl : public Module {
                  ", but you asked for type ", detail::demangled_name(typeid(Return)));
     return *result;
   }
-  std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override { return deep_copy(device); }
+  std::shared_ptr<Module> clone(const std::optional<Device>& device = {}) const override { return deep_copy(device); }
   /// Returns the number of modules.
   size_t size() const { return modules_.size(); }
   /// Whether it holds no module.

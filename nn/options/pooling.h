@@ -14,6 +14,7 @@ namespace tandem::nn {
 template <class Size> struct MaxPoolOptions {
   MaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   MaxPoolOptions(int64_t kernel_size) requires(!std::same_as<Size, int64_t>) : MaxPoolOptions(Size(kernel_size)) {}
+  template <detail::SizeList<Size> List> MaxPoolOptions(const List& kernel_size) : MaxPoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);
   TANDEM_ARG(Size, stride);             // distance between neighbouring windows; kernel_size unless set
   TANDEM_ARG(Size, padding) = 0;        // number of -infinity elements padded on each side, at most half of kernel_size
@@ -28,6 +29,7 @@ using MaxPool3dOptions = MaxPoolOptions<detail::Triple>;
 template <class Size> struct AvgPoolOptions {
   AvgPoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   AvgPoolOptions(int64_t kernel_size) : AvgPoolOptions(Size(kernel_size)) {}
+  template <detail::SizeList<Size> List> AvgPoolOptions(const List& kernel_size) : AvgPoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);               // size of a window
   TANDEM_ARG(Size, stride);                    // distance between neighbouring windows; kernel_size unless set
   TANDEM_ARG(Size, padding) = 0;               // number of zeros padded on each side
@@ -91,6 +93,8 @@ using AdaptiveMaxPool3dOptions = AdaptivePoolOptions<3>;
 template <class Size> struct MaxUnpoolOptions {
   MaxUnpoolOptions(Size kernel_size) : kernel_size_(kernel_size), stride_(kernel_size) {}
   MaxUnpoolOptions(int64_t kernel_size) requires(!std::same_as<Size, int64_t>) : MaxUnpoolOptions(Size(kernel_size)) {}
+  template <detail::SizeList<Size> List>
+  MaxUnpoolOptions(const List& kernel_size) : MaxUnpoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);
   TANDEM_ARG(Size, stride);       // stride of the max pool; kernel_size unless set
   TANDEM_ARG(Size, padding) = 0;  // padding of the max pool
@@ -161,6 +165,8 @@ template <size_t N> struct OutputRatios : std::array<double, N> {
 template <size_t N, class Size> struct FractionalMaxPoolOptions {
   FractionalMaxPoolOptions(Size kernel_size) : kernel_size_(kernel_size) {}
   FractionalMaxPoolOptions(int64_t kernel_size) : FractionalMaxPoolOptions(Size(kernel_size)) {}
+  template <detail::SizeList<Size> List>
+  FractionalMaxPoolOptions(const List& kernel_size) : FractionalMaxPoolOptions(Size(kernel_size)) {}
   TANDEM_ARG(Size, kernel_size);                             // size of a window
   TANDEM_ARG(std::optional<Size>, output_size);              // the sizes of the output
   TANDEM_ARG(std::optional<OutputRatios<N>>, output_ratio);  // output sizes as fractions of the input's sizes

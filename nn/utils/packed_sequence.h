@@ -14,6 +14,8 @@ Tensor invert_permutation(const Tensor& permutation);
 /// modules accept it in forward_with_packed_input.
 class PackedSequence {
  public:
+  /// Constructs a sequence whose tensors are undefined, to be assigned later.
+  PackedSequence() = default;
   /// batch_sizes: number of sequences that reach each step, int64 on the CPU. sorted_indices: for each packed sequence,
   /// its index in the user's batch; undefined if the packed order is the user's order. @throws Error unless batch_sizes
   /// is 1-d int64 on the CPU

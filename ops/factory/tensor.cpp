@@ -19,6 +19,11 @@ NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_c
     TANDEM_CHECK(!mixed,
                  "tensor: Expected all elements of the tensor to have the same scalar type: ", values_.front().dtype(),
                  ", but got element of scalar type: ", row.values_.front().dtype());
+    TANDEM_CHECK(&row == rows.begin() || row.narrow_dtype_ == narrow_dtype_ || row.values_.empty(),
+                 "tensor: Expected all elements of the tensor to have the same scalar type, but the list has numbers "
+                 "of several ",
+                 "types of less than 32 bits");
+    narrow_dtype_ = row.narrow_dtype_;
     values_.insert(values_.end(), row.values_.begin(), row.values_.end());
   }
   if (rows.size())
@@ -27,7 +32,8 @@ NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_c
 Tensor NestedList::to_tensor(const TensorOptions& options) const {
   Scalar::Kind kind = values_.empty() ? empty_list_scalar_type_.kind() : Scalar::Kind::boolean;
   for (const Scalar& v : values_) kind = std::max(kind, v.kind());
-  const DType inferred = kind == Scalar::Kind::boolean   ? kBool
+  const DType inferred = narrow_dtype_                   ? *narrow_dtype_
+                         : kind == Scalar::Kind::boolean ? kBool
                          : kind == Scalar::Kind::integer ? kInt64
                                                          : get_default_dtype();
   Tensor host =

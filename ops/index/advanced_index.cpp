@@ -37,8 +37,8 @@ Tensor detail::apply_slicing(const char* op, const Tensor& self, ArrayRef<indexi
     if (const auto* number = std::get_if<int64_t>(&i.entry))
       select(*number);
     else if (const auto* slice = std::get_if<Slice>(&i.entry)) {
-      TANDEM_CHECK(slice->step > 0, op, ": step must be greater than zero, got a slice with step ", slice->step);
-      x = x.slice(dim++, slice->start, slice->stop, slice->step);
+      TANDEM_CHECK(slice->step() > 0, op, ": step must be greater than zero, got a slice with step ", slice->step());
+      x = x.slice(dim++, slice->start_opt(), slice->stop_opt(), slice->step());
     } else if (std::holds_alternative<std::monostate>(i.entry))
       x = x.unsqueeze(dim++);
     else if (std::holds_alternative<EllipsisIndexType>(i.entry))

@@ -28,11 +28,7 @@ Tensor index(const Tensor& x, ArrayRef<std::optional<Tensor>> indices) { return 
 
 namespace indexing {
 std::ostream& operator<<(std::ostream& out, const Slice& slice) {
-  // number that is printed for a missing end of a slice, as in LibTorch
-  constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 2;
-  const bool back = slice.step < 0;
-  return out << slice.start.value_or(back ? kFar : 0) << ':' << slice.stop.value_or(back ? -kFar - 1 : kFar) << ':'
-             << slice.step;
+  return out << slice.start() << ':' << slice.stop() << ':' << slice.step();
 }
 TensorIndex::TensorIndex(const char* ellipsis) : entry(Ellipsis) {
   if (std::string_view(ellipsis) != "...")

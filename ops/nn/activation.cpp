@@ -47,6 +47,10 @@ Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
                      return {leaky_relu_backward(ddx, x, slope), ctx.needs_grad(1) ? zeros_like(x) : Tensor()};
                    });
 }
+Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
+  const Tensor negative = (x * input_scale).expm1() * (alpha.to<double>() * scale.to<double>());
+  return (x * scale).where(x > 0, negative);
+}
 Tensor elu(const Tensor& x, double alpha) {
   TANDEM_CHECK(x.is_floating_point(), "elu: x must be floating point, got ", x.dtype());
   Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);

@@ -61,6 +61,8 @@ Tensor& rrelu_(Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper = 1
 Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
 /// Returns x where x is positive, and alpha (e^x - 1) elsewhere.
 Tensor elu(const Tensor& x, double alpha = 1.0);
+/// Returns scale max(0, x) + min(0, scale alpha (e^(input_scale x) - 1)).
+Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale = 1);
 /// Returns ln(1 + e^(beta x)) / beta, or x itself where beta x exceeds threshold.
 Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
 

@@ -36,3 +36,10 @@ using Triple = ExpandingArray<3>;  // (depth, height, width)
 }  // namespace detail
 
 }  // namespace tandem
+
+namespace tandem::detail {
+/// A list of sizes of another type than Size, such as a std::vector.
+template <class List, class Size>
+concept SizeList =
+    std::is_convertible_v<const List&, IntArrayRef> && !std::is_arithmetic_v<List> && !std::is_same_v<List, Size>;
+}  // namespace tandem::detail

@@ -14,7 +14,7 @@ TANDEM_CAST_POLICY(lower, addbmm, addmm, addmv, addr, baddbmm);
 
 namespace {
 /// @throws Error unless beta and alpha fit the product's dtype: for integers they must be integers in its range
-void check_scalars_fit(const char* op, const Tensor& product, double beta, double alpha) {
+void check_scalars_fit(const char* op, const Tensor& product, detail::Real beta, detail::Real alpha) {
   if (product.is_floating_point()) return;
   TANDEM_CHECK(beta == std::trunc(beta) && alpha == std::trunc(alpha), op, ": For integral input tensors, argument ",
                beta == std::trunc(beta) ? "alpha" : "beta", " must not be a floating point number. beta is ", beta,
@@ -30,7 +30,7 @@ Tensor multiply_by_scalar(const Tensor& x, double factor) {
 }
 }  // namespace
 
-Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, double alpha) {
+Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, detail::Real beta, detail::Real alpha) {
   if (const Autocast cast{cast_policy::addmm, bias, a, b}) return addmm(cast(bias), cast(a), cast(b), beta, alpha);
   check_product_operands("addmm", a, b);
   check_matrices("addmm", a, b);
@@ -45,7 +45,8 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta, 
 }
 
 /// Returns beta * x + alpha * product for the operation `op`, after checking x, beta and alpha.
-static Tensor add_product(const char* op, const Tensor& x, const Tensor& product, double beta, double alpha) {
+static Tensor add_product(const char* op, const Tensor& x, const Tensor& product, detail::Real beta,
+                          detail::Real alpha) {
   TANDEM_CHECK(broadcast_shapes(op, x.sizes(), product.sizes()) == product.sizes(), op, ": x is ", x.sizes(),
                "; it must broadcast to ", product.sizes());
   check_same_dtype(op, "x", x, "the product", product);
@@ -53,10 +54,10 @@ static Tensor add_product(const char* op, const Tensor& x, const Tensor& product
   const Tensor added = multiply_by_scalar(x, beta);
   return multiply_by_scalar(product, alpha) + added;
 }
-Tensor Tensor::addmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+Tensor Tensor::addmm(const Tensor& a, const Tensor& b, detail::Real beta, detail::Real alpha) const {
   return tandem::addmm(*this, a, b, beta, alpha);
 }
-Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, double alpha) const {
+Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, detail::Real beta, detail::Real alpha) const {
   if (const Autocast cast{cast_policy::addmv, *this, matrix, vector})
     return cast(*this).addmv(cast(matrix), cast(vector), beta, alpha);
   TANDEM_CHECK(matrix.dim() == 2 && vector.dim() == 1, "addmv: vector + matrix @ vector expected, got ", dim(), ", ",
@@ -65,7 +66,7 @@ Tensor Tensor::addmv(const Tensor& matrix, const Tensor& vector, double beta, do
                matrix.size(0), "x", matrix.size(1), "), vec (", vector.size(0), ")");
   return add_product("addmv", *this, matrix.mv(vector), beta, alpha);
 }
-Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+Tensor Tensor::addr(const Tensor& a, const Tensor& b, detail::Real beta, detail::Real alpha) const {
   if (const Autocast cast{cast_policy::addr, *this, a, b}) return cast(*this).addr(cast(a), cast(b), beta, alpha);
   TANDEM_CHECK(a.dim() == 1, "addr: Expected 1-D argument vec1, but got ", a.dim(), "-D");
   TANDEM_CHECK(b.dim() == 1, "addr: Expected 1-D argument vec2, but got ", b.dim(), "-D");
@@ -73,17 +74,17 @@ Tensor Tensor::addr(const Tensor& a, const Tensor& b, double beta, double alpha)
   const DType type = promote_types(dtype(), promote_types(a.dtype(), b.dtype()));
   return add_product("addr", to(type), a.to(type).outer(b.to(type)), beta, alpha);
 }
-Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+Tensor Tensor::baddbmm(const Tensor& a, const Tensor& b, detail::Real beta, detail::Real alpha) const {
   if (const Autocast cast{cast_policy::baddbmm, *this, a, b}) return cast(*this).baddbmm(cast(a), cast(b), beta, alpha);
   return add_product("baddbmm", *this, a.bmm(b), beta, alpha);
 }
-Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, double beta, double alpha) const {
+Tensor Tensor::addbmm(const Tensor& a, const Tensor& b, detail::Real beta, detail::Real alpha) const {
   if (const Autocast cast{cast_policy::addbmm, *this, a, b}) return cast(*this).addbmm(cast(a), cast(b), beta, alpha);
   return add_product("addbmm", *this, a.bmm(b).sum(0).to(a.dtype()), beta, alpha);
 }
 
 #define TANDEM_DEFINE_ADDMM_INPLACE(name)                                                                          \
-  Tensor& Tensor::name##_(const Tensor& a, const Tensor& b, double beta, double alpha) const {                     \
+  Tensor& Tensor::name##_(const Tensor& a, const Tensor& b, detail::Real beta, detail::Real alpha) const {         \
     return compute_inplace(#name "_", self(), {a, b}, [&](const Tensor& x) { return x.name(a, b, beta, alpha); }); \
   }
 TANDEM_DEFINE_ADDMM_INPLACE(addmm)

@@ -7,26 +7,29 @@
 namespace tandem {
 
 /// Returns beta * bias + alpha * (a b) for matrices a (n, k) and b (k, m). bias broadcasts to (n, m).
-Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1);
+Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1);
 /// Returns beta * x + alpha * (matrix vector) for matrix (n, k) and vector (k,). x broadcasts to (n,).
-inline Tensor addmv(const Tensor& x, const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) {
+inline Tensor addmv(const Tensor& x, const Tensor& matrix, const Tensor& vector, detail::Real beta = 1,
+                    detail::Real alpha = 1) {
   return x.addmv(matrix, vector, beta, alpha);
 }
-inline Tensor& addmv_(Tensor& x, const Tensor& matrix, const Tensor& vector, double beta = 1, double alpha = 1) {
+inline Tensor& addmv_(Tensor& x, const Tensor& matrix, const Tensor& vector, detail::Real beta = 1,
+                      detail::Real alpha = 1) {
   return x.addmv_(matrix, vector, beta, alpha);
 }
 /// Returns beta * x plus alpha times the outer product of a (n,) and b (m,). x broadcasts to (n, m).
-inline Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
+inline Tensor addr(const Tensor& x, const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) {
   return x.addr(a, b, beta, alpha);
 }
 /// Returns beta * x plus alpha times the products of pairs of matrices (batch, n, k) and (batch, k, m). x broadcasts to
 /// (batch, n, m).
-inline Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
+inline Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, detail::Real beta = 1,
+                      detail::Real alpha = 1) {
   return x.baddbmm(a, b, beta, alpha);
 }
 /// Returns beta * x plus alpha times the sum of the products of pairs of matrices (batch, n, k) and (batch, k, m). x
 /// broadcasts to (n, m).
-inline Tensor addbmm(const Tensor& x, const Tensor& a, const Tensor& b, double beta = 1, double alpha = 1) {
+inline Tensor addbmm(const Tensor& x, const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1) {
   return x.addbmm(a, b, beta, alpha);
 }
 

@@ -1,0 +1,107 @@
+// LibTorch's global context: switches of libraries and algorithms. A switch acts where Tandem has one; a comment says
+// which switches only keep their value.
+#pragma once
+#include "tandem/core/algorithms.h"
+#include "tandem/core/device.h"
+#include "tandem/core/generator.h"
+#include "tandem/core/threads/thread_pool.h"
+
+namespace tandem {
+
+/// The type of globalContext().
+class Context {
+ public:
+  // ---- algorithms that give the same result each time
+  /// Calls use_deterministic_algorithms(). Tandem has no operation without a deterministic algorithm, so `warn_only`
+  /// changes nothing.
+  void setDeterministicAlgorithms(bool wanted, bool warn_only = false) {
+    use_deterministic_algorithms(wanted);
+    warn_only_ = warn_only;
+  }
+  bool deterministicAlgorithms() const { return are_deterministic_algorithms_enabled(); }
+  bool deterministicAlgorithmsWarnOnly() const { return warn_only_; }
+  /// True by default, as deterministicAlgorithms() is.
+  void setDeterministicCuDNN(bool wanted) { use_deterministic_algorithms(wanted); }
+  bool deterministicCuDNN() const { return are_deterministic_algorithms_enabled(); }
+  /// Whether the first call with a shape times several algorithms on the GPU and keeps the fastest: the contrary of
+  /// deterministicAlgorithms().
+  void setBenchmarkCuDNN(bool wanted) { use_deterministic_algorithms(!wanted); }
+  bool benchmarkCuDNN() const { return !are_deterministic_algorithms_enabled(); }
+
+  // ---- TF32 in products and convolutions of float32 on GPUs. Tandem has one switch for both.
+  void setAllowTF32CuBLAS(bool allowed) { set_float32_matmul_precision(allowed ? "high" : "highest"); }
+  bool allowTF32CuBLAS() const { return get_float32_matmul_precision() != "highest"; }
+  void setAllowTF32CuDNN(bool allowed) { setAllowTF32CuBLAS(allowed); }
+  bool allowTF32CuDNN() const { return allowTF32CuBLAS(); }
+  void setFloat32MatmulPrecision(const std::string& precision) { set_float32_matmul_precision(precision); }
+
+  // ---- switches without an effect: they only keep their value
+  void setUserEnabledCuDNN(bool enabled) { cudnn_ = enabled; }
+  bool userEnabledCuDNN() const { return cudnn_; }
+  void setUserEnabledMkldnn(bool enabled) { mkldnn_ = enabled; }
+  bool userEnabledMkldnn() const { return mkldnn_; }
+  void setBenchmarkLimitCuDNN(int limit) { benchmark_limit_ = limit; }
+  int benchmarkLimitCuDNN() const { return benchmark_limit_; }
+  /// Returns false: CPUs that flush denormals would give other results than those that do not.
+  bool setFlushDenormal(bool) { return false; }
+
+  // ---- what this build and this machine have
+  static bool hasCUDA() { return cuda::is_available(); }
+  static bool hasMPS() { return false; }
+  static bool hasXPU() { return false; }
+  static bool hasHIP() { return false; }
+  static bool hasMKL() { return false; }
+  static bool hasOpenMP() { return false; }
+  static bool hasLAPACK() { return true; }
+
+  /// Returns the default generator of a device.
+  Generator& defaultGenerator(Device device) const { return default_generator(device); }
+  /// Does nothing: GPUs are initialised when they are first used.
+  void lazyInitCUDA() const {}
+  void lazyInitDevice(DeviceType) const {}
+
+ private:
+  bool warn_only_ = false, cudnn_ = true, mkldnn_ = true;
+  int benchmark_limit_ = 10;
+};
+inline Context& globalContext() {
+  static Context context;
+  return context;
+}
+inline bool hasCUDA() { return Context::hasCUDA(); }
+inline bool hasMPS() { return Context::hasMPS(); }
+inline bool hasMKL() { return Context::hasMKL(); }
+inline bool hasOpenMP() { return Context::hasOpenMP(); }
+inline bool hasLAPACK() { return Context::hasLAPACK(); }
+inline int64_t getNumGPUs() { return cuda::device_count(); }
+
+/// Operations of different threads always run at the same time in Tandem, so this number only keeps its value.
+/// @throws Error unless n is positive
+inline int& num_interop_threads() {
+  static int threads = get_num_threads();
+  return threads;
+}
+inline int get_num_interop_threads() { return num_interop_threads(); }
+inline void set_num_interop_threads(int n) {
+  TANDEM_CHECK(n > 0, "set_num_interop_threads: expected a positive number of threads, got ", n);
+  num_interop_threads() = n;
+}
+
+namespace detail {
+inline Generator& getDefaultCPUGenerator() { return default_generator(kCPU); }
+}  // namespace detail
+namespace mps {
+/// Returns false, because Tandem has no backend for Apple's GPUs.
+inline bool is_available() { return false; }
+}  // namespace mps
+namespace xpu {
+/// Returns false, because Tandem has no backend for Intel's GPUs.
+inline bool is_available() { return false; }
+}  // namespace xpu
+namespace cuda {
+/// Whether there is a GPU. Convolutions on it are computed by cuDNN where it is installed, and by Tandem's own kernels
+/// otherwise, so programs need not distinguish the two.
+inline bool cudnn_is_available() { return is_available(); }
+}  // namespace cuda
+
+}  // namespace tandem
