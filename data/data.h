@@ -1,6 +1,7 @@
 // Includes all headers of tandem::data.
 #pragma once
 #include "tandem/data/chunk_dataset.h"
+#include "tandem/data/csv/read_csv.h"
 #include "tandem/data/data_loader.h"
 #include "tandem/data/dataset.h"
 #include "tandem/data/images/image.h"
