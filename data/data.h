@@ -1,5 +1,7 @@
 // Includes all headers of tandem::data.
 #pragma once
+#include "tandem/data/augmentation/augmentation.h"
+#include "tandem/data/augmentation/compose.h"
 #include "tandem/data/chunk_dataset.h"
 #include "tandem/data/csv/read_csv.h"
 #include "tandem/data/data_loader.h"
