@@ -64,6 +64,7 @@ int64_t CsvTable::size() const { return contents_->num_rows; }
 
 std::vector<std::string> CsvTable::column_names() const {
   std::vector<std::string> names;
+  names.reserve(contents_->fitted_options.columns().size());
   for (const CsvColumn& column : contents_->fitted_options.columns()) names.push_back(column.name());
   return names;
 }
@@ -71,6 +72,7 @@ std::vector<std::string> CsvTable::column_names() const {
 Tensor CsvTable::numbers(const std::vector<std::string>& names, Dtype dtype) const {
   const std::vector<std::string>& chosen = names.empty() ? contents_->number_names : names;
   std::vector<size_t> slots;
+  slots.reserve(chosen.size());
   for (const std::string& name : chosen) slots.push_back(find_number_column(*this, *contents_, name));
   const size_t stride = contents_->number_names.size();
   const auto fill = [&]<class T>(T* to) {

@@ -45,6 +45,8 @@ detail::DividedRequest detail::divide_request(const std::vector<size_t>& cumulat
 
 Example<> detail::merge_stacked(const std::vector<Example<>>& batches, const std::vector<RowPosition>& positions) {
   std::vector<Tensor> data, targets;
+  data.reserve(batches.size());
+  targets.reserve(batches.size());
   for (const Example<>& batch : batches) {
     data.push_back(batch.data);
     targets.push_back(batch.target);
@@ -54,6 +56,7 @@ Example<> detail::merge_stacked(const std::vector<Example<>>& batches, const std
 TensorExample detail::merge_stacked(const std::vector<TensorExample>& batches,
                                     const std::vector<RowPosition>& positions) {
   std::vector<Tensor> data;
+  data.reserve(batches.size());
   for (const TensorExample& batch : batches) data.push_back(batch.data);
   return merge_rows(data, positions);
 }

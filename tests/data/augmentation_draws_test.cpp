@@ -56,7 +56,7 @@ void append(Numbers& to, const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("RandomCrop takes each position with the same probability", "[data][augmentation]") {
+TEST_CASE("RandomCrop takes each position with the same probability", "[data][augmentation][one_thread]") {
   manual_seed(1);
   const Tensor image = numbered_image(6, 8);
   RandomCrop<> crop(RandomCropOptions(3, 4));
@@ -96,7 +96,8 @@ TEST_CASE("RandomCrop pads before the crop, and larger images only if needed", "
   REQUIRE_THROWS_WITH(RandomCrop<>(RandomCropOptions(2).padding({1, 2, 3})), Contains("3 numbers"));
 }
 
-TEST_CASE("RandomResizedCrop draws areas and aspect ratios uniformly from their ranges", "[data][augmentation]") {
+TEST_CASE("RandomResizedCrop draws areas and aspect ratios uniformly from their ranges",
+          "[data][augmentation][one_thread]") {
   manual_seed(2);
   constexpr int kDraws = 3000;
   const auto options = RandomResizedCropOptions(8).scale({0.1, 0.3}).ratio({0.5, 2});
@@ -129,7 +130,7 @@ TEST_CASE("RandomResizedCrop draws areas and aspect ratios uniformly from their 
   REQUIRE_THROWS_WITH(RandomResizedCrop<>(RandomResizedCropOptions(2).ratio({0, 1})), Contains("ratio is 0 to 1"));
 }
 
-TEST_CASE("flips, grey images and erasing happen with their probability", "[data][augmentation]") {
+TEST_CASE("flips, grey images and erasing happen with their probability", "[data][augmentation][one_thread]") {
   manual_seed(3);
   const Tensor image = numbered_image(4, 4);
   const auto count = [&](auto transform, int n) {
@@ -151,7 +152,7 @@ TEST_CASE("flips, grey images and erasing happen with their probability", "[data
   REQUIRE_THROWS_WITH(RandomErasing<>(-0.1), Contains("RandomErasing: p is -0.1"));
 }
 
-TEST_CASE("RandomErasing erases rectangles of the drawn areas anywhere", "[data][augmentation]") {
+TEST_CASE("RandomErasing erases rectangles of the drawn areas anywhere", "[data][augmentation][one_thread]") {
   manual_seed(4);
   constexpr int kDraws = 1500;
   const Tensor image = zeros({1, 60, 60});

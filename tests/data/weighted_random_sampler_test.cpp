@@ -46,12 +46,12 @@ TEST_CASE("WeightedRandomSampler draws in proportion to the weights", "[data][sa
   }
 }
 
-TEST_CASE("WeightedRandomSampler without replacement draws an index at most once", "[data][samplers]") {
+TEST_CASE("WeightedRandomSampler without replacement draws an index at most once", "[data][samplers][one_thread]") {
   // The first of two indices without replacement is index 0 with probability w0 / (w0 + w1 + w2) = 1/6, and index 0 is
   // the second with probability 2/6 * 1/4 + 3/6 * 1/3.
   int first = 0, second = 0;
   WeightedRandomSampler sampler({1., 2., 3., 0.}, 2, /*replacement=*/false, /*seed=*/3);
-  constexpr int kEpochs = 12000;
+  constexpr int kEpochs = 4000;
   for (int epoch = 0; epoch < kEpochs; ++epoch) {
     sampler.reset();
     const List drawn = rest_of(sampler);
