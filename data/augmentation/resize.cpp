@@ -8,6 +8,7 @@
 
 #include "tandem/core/internal.h"
 #include "tandem/data/augmentation/geometry.h"
+#include "tandem/ops/factory/zeros_ones_full.h"
 
 namespace tandem::data::transforms::functional {
 namespace {
@@ -86,12 +87,28 @@ template <class T> Tensor resize_with_antialias(const Tensor& image, int64_t hei
   return out;
 }
 
+/// Returns the weights as a matrix (output pixels, input pixels).
+Tensor make_weight_matrix(int64_t size, int64_t output_size, bool is_cubic) {
+  const Tensor matrix = zeros({output_size, size}, kFloat64);
+  const std::vector<Taps<double>> taps = compute_taps<double>(size, output_size, is_cubic);
+  for (int64_t i = 0; i < output_size; ++i) {
+    const Taps<double>& tap = taps[static_cast<size_t>(i)];
+    std::copy(tap.weights.begin(), tap.weights.end(), matrix.data<double>() + i * size + tap.first);
+  }
+  return matrix;
+}
+/// Resizes an image on a GPU. Two matrix products multiply many zeros, but need no kernel of their own.
+Tensor resize_by_matrices(const Tensor& image, int64_t height, int64_t width, bool is_cubic) {
+  const Tensor rows = make_weight_matrix(image.size(-2), height, is_cubic).to(image.device(), image.dtype());
+  const Tensor columns = make_weight_matrix(image.size(-1), width, is_cubic).to(image.device(), image.dtype());
+  return rows.matmul(image).matmul(columns.t());
+}
+
 Tensor resize_floating(const Tensor& image, int64_t height, int64_t width, InterpolationMode mode, bool antialias) {
   const bool is_cubic = mode == InterpolationMode::bicubic;
   if (antialias && (is_cubic || mode == InterpolationMode::bilinear)) {
-    TANDEM_CHECK(image.is_cpu(), "resize: the image is on ", image.device(),
-                 "; accepted with antialias: an image on the CPU");
     const Tensor x = image.detach();
+    if (!x.is_cpu()) return resize_by_matrices(x, height, width, is_cubic);
     return x.dtype() == kFloat64 ? resize_with_antialias<double>(x, height, width, is_cubic)
                                  : resize_with_antialias<float>(x, height, width, is_cubic);
   }

@@ -7,8 +7,8 @@ namespace tandem::data::transforms::functional {
 /// Resizes an image (..., C, H, W) to height x width.
 /// @param interpolation  nearest, nearest_exact, bilinear, bicubic or area
 /// @param antialias      if true, bilinear and bicubic average over all pixels that a pixel of the result covers, as
-///                       nn.functional.interpolate(antialias=True) does in PyTorch and Pillow does. Only for images on
-///                       the CPU; records no gradient. The other modes ignore it.
+///                       nn.functional.interpolate(antialias=True) does in PyTorch and Pillow does, and record no
+///                       gradient; the other modes ignore it
 /// Images of dtypes other than float32 and float64 are computed in float32; integers are rounded.
 Tensor resize(const Tensor& image, int64_t height, int64_t width,
               InterpolationMode interpolation = InterpolationMode::bilinear, bool antialias = true);
