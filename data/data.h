@@ -1,6 +1,9 @@
 // Includes all headers of tandem::data.
 #pragma once
+#include "tandem/data/augmentation/augmentation.h"
+#include "tandem/data/augmentation/compose.h"
 #include "tandem/data/chunk_dataset.h"
+#include "tandem/data/csv/read_csv.h"
 #include "tandem/data/data_loader.h"
 #include "tandem/data/dataset.h"
 #include "tandem/data/images/image.h"
@@ -12,8 +15,12 @@
 #include "tandem/data/samplers/distributed_samplers.h"
 #include "tandem/data/samplers/samplers.h"
 #include "tandem/data/samplers/shard_sampler.h"
+#include "tandem/data/samplers/weighted_random_sampler.h"
 #include "tandem/data/shared_dataset.h"
 #include "tandem/data/staging.h"
 #include "tandem/data/stateful_dataset.h"
+#include "tandem/data/subsets/concat_dataset.h"
+#include "tandem/data/subsets/random_split.h"
+#include "tandem/data/subsets/subset.h"
 #include "tandem/data/tensor_dataset.h"
 #include "tandem/data/transforms.h"

@@ -1,5 +1,5 @@
-// Implements stack_rows and gather_rows, which copy bytes row by row, or call stack and index_select if autograd must
-// record the operation.
+// Implements stack_rows, gather_rows and merge_rows, which copy bytes row by row, or call stack and index_select if
+// autograd must record the operation.
 #include "tandem/data/rows.h"
 
 #include <cstring>
@@ -57,6 +57,39 @@ Tensor gather_rows(const Tensor& source, ArrayRef<size_t> indices) {
   auto* to = static_cast<char*>(out.raw_data());
   if (bytes > 0)
     for (size_t i = 0; i < indices.size(); ++i) std::memcpy(to + i * bytes, from + indices[i] * bytes, bytes);
+  return out;
+}
+
+Tensor merge_rows(TensorList sources, const std::vector<RowPosition>& positions) {
+  const Tensor& first = sources[0];
+  bool can_memcpy = true;
+  std::vector<size_t> starts{0};  // position of each source's first row, if all sources are concatenated
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Tensor& source = sources[i];
+    TANDEM_CHECK(source.sizes().drop_front() == first.sizes().drop_front(), "stack expects each tensor to be equal ",
+                 "size, but dataset 0 has examples ", first.sizes().drop_front(), " and another dataset ",
+                 source.sizes().drop_front());
+    TANDEM_CHECK(source.dtype() == first.dtype() && source.device() == first.device(), "stack: dataset 0 has examples ",
+                 first.dtype(), " on ", first.device(), " and another dataset ", source.dtype(), " on ",
+                 source.device(), "; the examples of a batch need equal dtypes and devices");
+    can_memcpy = can_memcpy && source.is_cpu() && source.is_contiguous() && !compute_requires_grad(source);
+    starts.push_back(starts.back() + static_cast<size_t>(source.size(0)));
+  }
+  if (!can_memcpy) {
+    std::vector<size_t> rows;
+    for (const RowPosition& at : positions) rows.push_back(starts[at.source] + at.row);
+    return gather_rows(cat(sources), rows);
+  }
+  Shape sizes = first.sizes();
+  sizes[0] = static_cast<int64_t>(positions.size());
+  Tensor out = core::empty(sizes, first.dtype(), first.device());
+  const size_t bytes = positions.empty() ? 0 : static_cast<size_t>(out.nbytes()) / positions.size();
+  auto* to = static_cast<char*>(out.raw_data());
+  if (bytes > 0)
+    for (size_t i = 0; i < positions.size(); ++i) {
+      const auto* from = static_cast<const char*>(sources[positions[i].source].raw_data());
+      std::memcpy(to + i * bytes, from + positions[i].row * bytes, bytes);
+    }
   return out;
 }
 

@@ -90,11 +90,14 @@ template <class Target = Tensor> class TensorLambda : public TensorTransform<Tar
 };
 
 /// Computes (x - mean) / stddev per channel of an image x (C, H, W). mean and stddev hold C values, or one value for
-/// all channels.
+/// all channels. Floating-point images keep their dtype; others become float32.
 template <class Target = Tensor> struct Normalize : public TensorTransform<Target> {
   Normalize(ArrayRef<double> mean, ArrayRef<double> stddev)
       : mean(data::detail::to_channel_tensor(mean)), stddev(data::detail::to_channel_tensor(stddev)) {}
-  Tensor operator()(Tensor input) override { return input.sub(mean).div(stddev); }
+  Tensor operator()(Tensor input) override {
+    const Dtype dtype = input.is_floating_point() ? input.dtype() : mean.dtype();
+    return input.sub(mean.to(dtype)).div(stddev.to(dtype));
+  }
   /// Normalizes a stacked batch (N, C, H, W) in one operation, with the same results.
   Example<Tensor, Target> apply_stacked(Example<Tensor, Target> batch) { return this->apply(std::move(batch)); }
 

@@ -4,6 +4,7 @@
 #include "tandem/data/example_random_streams.h"
 #include "tandem/data/samplers/distributed_samplers.h"
 #include "tandem/data/samplers/shard_sampler.h"
+#include "tandem/data/samplers/weighted_random_sampler.h"
 #include "tandem/serialize/archive.h"
 
 namespace tandem::data::samplers {
@@ -58,6 +59,31 @@ void RandomSampler::load(InputArchive& archive) {
                "a sampler's 'indices' is ", indices.sizes(), " of ", dtype, "; accepted: one dimension of integers");
   index_ = static_cast<int64_t>(read_number(archive, "index", 0, static_cast<size_t>(indices.numel())));
   indices_ = indices.contiguous();
+}
+
+void WeightedRandomSampler::save(OutputArchive& archive) const {
+  write_number(archive, "index", index_);
+  write_number(archive, "seed", next_state_.seed);
+  write_number(archive, "offset", next_state_.offset);
+  Tensor indices = core::empty({static_cast<int64_t>(indices_.size())}, kInt64, kCPU);
+  for (size_t i = 0; i < indices_.size(); ++i) indices.data<int64_t>()[i] = static_cast<int64_t>(indices_[i]);
+  archive.write("indices", indices, /*is_buffer=*/true);
+}
+void WeightedRandomSampler::load(InputArchive& archive) {
+  const Tensor saved = read_tensor(archive, "indices");
+  TANDEM_CHECK(saved.dim() == 1 && saved.dtype() == kInt64, "a sampler's 'indices' is ", saved.sizes(), " of ",
+               saved.dtype(), "; accepted: one dimension of int64");
+  const Tensor list = saved.contiguous();
+  const int64_t* p = list.data<int64_t>();
+  for (int64_t i = 0; i < list.numel(); ++i)
+    TANDEM_CHECK(p[i] >= 0 && p[i] < weights_.numel(), "a sampler's 'indices' has ", p[i], "; accepted: 0 to ",
+                 weights_.numel() - 1, ", because the sampler has ", weights_.numel(), " weights");
+  const size_t index = read_number(archive, "index", 0, static_cast<size_t>(list.numel()));
+  const size_t seed = read_number(archive, "seed", 0, SIZE_MAX);
+  const size_t offset = read_number(archive, "offset", 0, SIZE_MAX);
+  indices_.assign(p, p + list.numel());
+  index_ = index;
+  next_state_ = {seed, /*stream=*/0, offset};
 }
 
 void StreamSampler::save(OutputArchive& archive) const {

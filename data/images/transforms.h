@@ -1,25 +1,30 @@
 // Transforms of images: resizing and cropping.
 #pragma once
+#include "tandem/data/augmentation/resize.h"
 #include "tandem/data/transforms.h"
-#include "tandem/nn/upsampling.h"
 
 namespace tandem::data::transforms {
 
-/// Resizes images (C, H, W) of floating point by interpolation, by default bilinear. It does not smooth an image before
-/// making it smaller; for much smaller sizes kArea, which averages, is the better mode.
+/// Resizes images (..., C, H, W) by interpolation. With `antialias`, bilinear and bicubic smooth an image that becomes
+/// smaller, as functional::resize says.
 template <class Target = Tensor> struct Resize : public TensorTransform<Target> {
-  Resize(int64_t height, int64_t width, InterpolationMode mode = InterpolationMode::bilinear)
-      : height(height), width(width), mode(mode) {}
+  Resize(int64_t height, int64_t width, InterpolationMode mode = InterpolationMode::bilinear, bool antialias = true)
+      : height(height), width(width), mode(mode), antialias(antialias) {}
+  /// The shorter edge of each image becomes `shorter_edge` long, and the other one keeps the aspect ratio.
+  explicit Resize(int64_t shorter_edge, InterpolationMode mode = InterpolationMode::bilinear, bool antialias = true)
+      : Resize(shorter_edge, 0, mode, antialias) {}
   Tensor operator()(Tensor input) override {
-    TANDEM_CHECK(input.dim() == 3, "Resize: the image is ", input.sizes(), "; accepted: (channels, height, width)");
-    const auto size = std::vector<int64_t>{height, width};
-    const auto options = nn::functional::InterpolateFuncOptions().size(size).mode(mode);
-    return nn::functional::interpolate(input.unsqueeze(0), options).squeeze(0);
+    TANDEM_CHECK(input.dim() >= 3, "Resize: the image is ", input.sizes(),
+                 "; accepted: (..., channels, height, width)");
+    if (width == 0) return functional::resize_shorter_edge(input, height, mode, antialias);
+    return functional::resize(input, height, width, mode, antialias);
   }
-  /// Size of the resulting images.
+  /// Size of the resulting images. If width is 0, `height` is the length of the shorter edge.
   int64_t height, width;
   /// Method of interpolation.
   InterpolationMode mode;
+  /// Whether bilinear and bicubic smooth an image that becomes smaller.
+  bool antialias;
 };
 
 /// Crops images (..., H, W) to their center. If an odd number of rows or columns is removed, one more is removed at the

@@ -192,12 +192,13 @@ TEST_CASE("a damaged image of a folder is named by the loader", "[data][image]")
 
 TEST_CASE("Resize and CenterCrop bring images to one size", "[data][image]") {
   const Tensor image = arange(2 * 4 * 6, kFloat32).view({2, 4, 6});
-  data::transforms::Resize<> half(2, 3), area(2, 3, kArea);
+  data::transforms::Resize<> half(2, 3, kBilinear, /*antialias=*/false), area(2, 3, kArea);
   // Each output pixel lies in the middle of 2 x 2 input pixels, so both modes give their mean.
   REQUIRE(half(image).equal(
       tensor({3.5f, 5.5f, 7.5f, 15.5f, 17.5f, 19.5f, 27.5f, 29.5f, 31.5f, 39.5f, 41.5f, 43.5f}).view({2, 2, 3})));
   REQUIRE(area(image).equal(half(image)));
   REQUIRE(data::transforms::Resize<>(7, 5)(image).sizes() == IntArrayRef{2, 7, 5});
+  REQUIRE(data::transforms::Resize<>(3)(image).sizes() == IntArrayRef{2, 3, 4});  // 3 * 6 / 4 is rounded down
   REQUIRE_THROWS_WITH(half(image[0]), Contains("Resize: the image is (4, 6)"));
 
   data::transforms::CenterCrop<> crop(2, 3);
