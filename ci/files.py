@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDERS = "core kernels autograd ops nn optim data serialize logs parallel models".split()
+FOLDERS = "core kernels autograd ops nn optim data serialize logs parallel train models".split()
 PAIRED = ("ops", "nn", "optim", "data")  # in other folders a header may have several sources, by subject or platform
 # These headers declare internal functions that are defined beside their operation: gradients, and functions of the
 # engine.

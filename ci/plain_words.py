@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDERS = "core emulation kernels autograd ops nn optim data serialize logs parallel models benchmarks examples tools".split()
+FOLDERS = "core emulation kernels autograd ops nn optim data serialize logs parallel train models benchmarks examples tools".split()
 SENTENCE = r"(?:^|(?<=[.:;] ))"
 PATTERNS = [
     ("begins with a preposition before the noun is known",
