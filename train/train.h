@@ -4,4 +4,5 @@
 #include "tandem/train/callbacks/model_checkpoint.h"
 #include "tandem/train/callbacks/progress_bar.h"
 #include "tandem/train/callbacks/weight_averaging.h"
+#include "tandem/train/summary.h"
 #include "tandem/train/trainer.h"

@@ -150,6 +150,10 @@ class NetWithLoss : public nn::parallel::detail::WrapperModule,
         loss_(std::move(loss)),
         make_optimizer_(std::move(make_optimizer)) {
     if constexpr (requires { loss_->options.reduction(); }) check_loss_averages(loss_->options.reduction());
+    if constexpr (kCountsTargets<Loss>) {
+      auto options = loss_->options;
+      sum_loss_ = Loss(options.reduction(Reduction::sum));
+    }
     register_module("module", net_);
   }
   std::shared_ptr<Module> clone(std::optional<Device> device = {}) const override {
@@ -185,12 +189,18 @@ class NetWithLoss : public nn::parallel::detail::WrapperModule,
 
  private:
   Tensor sum(const Output& output, const Batch& batch, double weight) {
-    if constexpr (kCountsTargets<Loss>)
-      if (!batch.target.is_floating_point()) return nn::parallel::detail::loss_part(loss_, output, batch.target).first;
+    if constexpr (kCountsTargets<Loss>) {
+      if (!batch.target.is_floating_point()) {
+        Tensor& class_weight = sum_loss_->options.weight();
+        if (class_weight.defined()) class_weight = class_weight.to(output.device());
+        return sum_loss_(nn::parallel::detail::upcast_for_sum(output), batch.target);
+      }
+    }
     return loss_(output, batch.target) * weight;
   }
   Net net_;
   Loss loss_;
+  Loss sum_loss_ = loss_;  // for a loss that counts targets: the same with Reduction::sum
   MakeOptimizer make_optimizer_;
 };
 
