@@ -20,7 +20,8 @@ class Trainer {
   explicit Trainer(TrainerOptions options = {}) : options_(std::move(options)) {}
   /// Trains a module: the result of make_training_module(), or an object of a class that derives from TrainingModule,
   /// given by handle, shared pointer or reference. Afterwards the module has the trained parameters. With ddp over
-  /// threads, rank 0 trains this module, and the other ranks train copies.
+  /// threads, rank 0 trains this module, and the other ranks train copies. In a job of processes, the first call joins
+  /// the default process group, which stays.
   /// @throws Error for invalid options, and the first exception of a callback, the module or the dataset; with several
   /// ranks its message names the rank
   template <class M> void fit(M&& module, const DataSource& training, std::optional<DataSource> validation = {}) {

@@ -52,11 +52,11 @@ void Trainer::run(const detail::Trainable& module, const DataSource* training, c
   std::vector<std::shared_ptr<Callback>> callbacks;
   for (const TrainerOptions::CallbackEntry& entry : options_.callbacks()) callbacks.push_back(entry.callback);
   if (placement.num_threads == 0) {
-    const bool makes_group = placement.kind == StrategyKind::ddp && !distributed::is_initialized();
-    if (makes_group) distributed::init_process_group(placement.backend, {.device = placement.devices[0]});
+    // The group stays: for later calls, so that get_rank() is known, and so that ranks learn of an exception on
+    // another.
+    if (placement.kind == StrategyKind::ddp && !distributed::is_initialized())
+      distributed::init_process_group(placement.backend, {.device = placement.devices[0]});
     run_rank(module, training, validation, callbacks, placement, seed);
-    // After an exception the group stays, so that the other ranks learn why this rank failed, and not that it has left.
-    if (makes_group) distributed::destroy_process_group();
     return;
   }
   // Copies are made before any rank trains.

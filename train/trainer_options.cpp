@@ -45,6 +45,14 @@ TrainerOptions& TrainerOptions::logger(std::shared_ptr<logs::MetricsWriter> writ
       Logger([writer = std::move(writer)](int64_t step, const auto& metrics) { writer->add(step, metrics); }));
 }
 
+TrainerOptions& TrainerOptions::tensorboard(const std::string& log_dir) {
+  const auto writer = std::make_shared<std::unique_ptr<logs::SummaryWriter>>();  // made by the first call
+  return logger(Logger([writer, log_dir](int64_t step, const auto& metrics) {
+    if (!*writer) *writer = std::make_unique<logs::SummaryWriter>(log_dir);
+    for (const auto& [name, value] : metrics) (*writer)->add_scalar(name, value, step);
+  }));
+}
+
 std::optional<DType> autocast_dtype(const std::string& precision) {
   if (precision == "bf16-mixed") return kBFloat16;
   if (precision == "16-mixed") return kFloat16;

@@ -113,6 +113,8 @@ class TrainerOptions {
   /// and validation have different columns
   TrainerOptions& logger(std::shared_ptr<logs::SummaryWriter> writer);
   TrainerOptions& logger(std::shared_ptr<logs::MetricsWriter> writer);
+  /// Writes the metrics to TensorBoard's files in a folder. Only rank 0 makes the folder.
+  TrainerOptions& tensorboard(const std::string& log_dir);
 
   /// A callback, and the function that copies it for another rank.
   struct CallbackEntry {

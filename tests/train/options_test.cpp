@@ -1,4 +1,6 @@
 // Tests the options of the Trainer and of its data sources: what is accepted, and the errors for the rest.
+#include <filesystem>
+
 #include "tandem/tests/catch.h"
 #include "tandem/tests/temporary.h"
 #include "tandem/tests/train/nets.h"
@@ -98,7 +100,8 @@ TEST_CASE("TensorBoard and JSON Lines receive the metrics, and CSV is refused", 
   const test::TemporaryFolder folder;
   auto metrics = std::make_shared<logs::MetricsWriter>(folder / "run.jsonl");
   auto events = std::make_shared<logs::SummaryWriter>(folder / "events");
-  fit(quiet().max_epochs(1).logger(metrics).logger(events), twelve());
+  fit(quiet().max_epochs(1).logger(metrics).logger(events).tensorboard(folder / "made_later"), twelve());
+  CHECK(std::filesystem::directory_iterator(folder / "made_later") != std::filesystem::directory_iterator());
   const std::string lines = test::read_file(folder / "run.jsonl");
   CHECK_THAT(lines, Contains("\"step\": 1") || Contains("\"step\":1"));
   CHECK_THAT(lines, Contains("train_loss_epoch"));

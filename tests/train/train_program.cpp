@@ -30,8 +30,12 @@ int main(int argc, char** argv) {
   try {
     auto options = test::quiet(argv[1], 2).max_epochs(2).callback(Printer());
     if (argc > 2 && std::strcmp(argv[2], "throw") == 0) options.callback(Thrower());
-    train::Trainer(options).fit(train::make_training_module(test::noisy_net(), nn::CrossEntropyLoss(), test::sgd()),
-                                train::DataSource(test::classes(45)).batch_size(8).shuffle(true));
+    const auto module = train::make_training_module(test::noisy_net(), nn::CrossEntropyLoss(), test::sgd());
+    const auto source = train::DataSource(test::classes(45)).batch_size(8).shuffle(true);
+    train::Trainer trainer(options);
+    trainer.fit(module, source);
+    const double loss = trainer.validate(module, source).at("val_loss");  // a second call in the same job
+    if (distributed::get_rank() == 0) std::printf("val_loss %.17g\n", loss);
   } catch (const std::exception& error) {
     std::printf("rank %d ended with: %s\n", distributed::get_rank(), error.what());
     return 1;
