@@ -1,0 +1,34 @@
+// Tests the Trainer in a job whose ranks are processes that `tandem launch` starts.
+#include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/ranks.h"
+#include "tandem/tests/process.h"
+
+using namespace tandem;
+
+TEST_CASE("a rank of a launched job trains as a thread does, and an exception on rank 1 is named on all", "[train]") {
+  if (test::without_gloo()) return;
+  const auto launch = [](const std::vector<std::string>& arguments) {
+    std::vector<std::string> all = {"launch", "-n", "2", "--", test::kTrainProgram};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return test::run_program(test::kCommand, all);
+  };
+  const test::Result launched = launch({"ddp"});
+  INFO(launched.output);
+  REQUIRE(launched.status == 0);
+  const test::Result threads = test::run_program(test::kTrainProgram, {"ddp_local"});
+  INFO(threads.output);
+  REQUIRE(threads.status == 0);
+  // Only rank 0 prints. `tandem launch` puts the rank's number before the line.
+  const size_t second = threads.output.find("val_loss");
+  REQUIRE(second != std::string::npos);
+  CHECK(launched.output == "[0] " + threads.output.substr(0, second) + "[0] " + threads.output.substr(second));
+  CHECK_THAT(threads.output, Contains("rank 0 of 2: "));
+
+  const test::Result failed = launch({"ddp", "throw"});
+  INFO(failed.output);
+  CHECK(failed.status != 0);
+  CHECK_THAT(failed.output, Contains("rank 0 ended with: ") && Contains("rank 1 ended with: "));
+  const size_t of_rank_0 = failed.output.find("rank 0 ended with: ");
+  const std::string line = failed.output.substr(of_rank_0, failed.output.find('\n', of_rank_0) - of_rank_0);
+  CHECK_THAT(line, Contains("rank 1 failed: ") && Contains("no more"));
+}

@@ -1,0 +1,43 @@
+// train_program STRATEGY [throw]: trains a small network with the Trainer, and prints a digest of its parameters on
+// rank 0. With `throw`, a callback on rank 1 throws.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "tandem/tests/train/nets.h"
+
+using namespace tandem;
+
+namespace {
+
+struct Thrower : train::Callback {
+  void on_train_batch_end(train::Fit& fit, int64_t batch) override {
+    if (fit.rank() == 1 && batch == 2) TANDEM_FAIL("no more");
+  }
+};
+struct Printer : train::Callback {
+  void on_train_end(train::Fit& fit) override {
+    if (fit.rank() != 0) return;
+    double digest = 0;
+    for (const Tensor& p : fit.module().parameters()) digest += p.detach().to(kFloat64).abs().sum().item<double>();
+    std::printf("rank 0 of %d: %.17g, loss %.17g\n", fit.world_size(), digest, fit.metric("train_loss_epoch", "test"));
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    auto options = test::quiet(argv[1], 2).max_epochs(2).callback(Printer());
+    if (argc > 2 && std::strcmp(argv[2], "throw") == 0) options.callback(Thrower());
+    const auto module = train::make_training_module(test::noisy_net(), nn::CrossEntropyLoss(), test::sgd());
+    const auto source = train::DataSource(test::classes(45)).batch_size(8).shuffle(true);
+    train::Trainer trainer(options);
+    trainer.fit(module, source);
+    const double loss = trainer.validate(module, source).at("val_loss");  // a second call in the same job
+    if (distributed::get_rank() == 0) std::printf("val_loss %.17g\n", loss);
+  } catch (const std::exception& error) {
+    std::printf("rank %d ended with: %s\n", distributed::get_rank(), error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,54 @@
+// Implements FitState: calls of callbacks, metrics over ranks, and batches.
+#include "tandem/train/fit_state.h"
+
+#include "tandem/core/internal.h"
+#include "tandem/nn/containers/any_value.h"
+#include "tandem/parallel/rethrow.h"
+
+namespace tandem::train {
+
+detail::FitState::FitState(const TrainerOptions& options, std::unique_ptr<Strategy> strategy)
+    : options(options), strategy(std::move(strategy)), hooks(*this->strategy->module().hooks) {
+  settings.autocast_dtype = autocast_dtype(options.precision());
+}
+
+void detail::FitState::call_one(const char* name, const Callback& callback, const std::function<void()>& f) {
+  try {
+    f();
+  } catch (...) {
+    rethrow_named(std::current_exception(), demangled_name(typeid(callback)) + "::" + name);
+  }
+}
+
+void detail::FitState::log(const std::vector<std::pair<std::string, double>>& values) {
+  if (strategy->rank() == 0 && !values.empty())
+    for (const Logger& logger : options.loggers()) logger(global_step, values);
+}
+void detail::FitState::publish(RunningMeans& means, const std::string& suffix) {
+  std::vector<std::pair<std::string, double>> values;
+  for (const auto& [name, value] : RunningMeans::merge(strategy->gather(means.pack())))
+    values.emplace_back(name + suffix, value);
+  for (const auto& [name, value] : values) metrics[name] = value;
+  log(values);
+}
+
+MicroBatch detail::FitState::next_batch(BatchSource& source, int64_t index) const {
+  MicroBatch out{source.next()};
+  if (out.batch) out.weight = hooks.weight_of(*out.batch);
+  TANDEM_CHECK(out.batch || strategy->world_size() > source.rows_in_batch(index), "Trainer: the loader ended after ",
+               index, " batches; expected ", source.num_batches());
+  return out;
+}
+
+detail::SourceSettings detail::FitState::source_settings() const {
+  SourceSettings out{.rank = strategy->rank(), .ranks = strategy->world_size(), .seed = seed};
+  const std::vector<Device>& devices = strategy->devices();
+  // Weights that depend on values are computed on the CPU, and DataParallel copies its shards from there.
+  if (devices[0].is_cuda() && devices.size() == 1 && hooks.is_weighted_by_rows())
+    out.device = devices[0];
+  else
+    out.pin_memory = devices[0].is_cuda();
+  return out;
+}
+
+}  // namespace tandem::train
