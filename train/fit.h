@@ -36,6 +36,8 @@ class Fit {
   optim::Optimizer& optimizer() const;
   /// The latest value of each metric. All ranks have the same values.
   const std::map<std::string, double>& metrics() const;
+  /// The values of the registered metrics at the last validation, on the CPU: numbers, vectors or matrices.
+  const std::map<std::string, Tensor>& metric_values() const;
   /// Returns a metric. @throws Error that names `user`, who needs the metric, and the known metrics, if it has no value
   double metric(const std::string& name, const std::string& user) const;
   /// Adds metrics that all ranks know, and passes them to the loggers.

@@ -32,6 +32,29 @@ void detail::FitState::publish(RunningMeans& means, const std::string& suffix) {
   log(values);
 }
 
+void detail::FitState::begin_metrics() {
+  std::string names;
+  for (const auto& [name, metric] : hooks.registered_metrics()) {
+    names += (names.empty() ? "" : ", ") + name;
+    metric->reset();
+  }
+  const std::vector<std::string> of_ranks = strategy->gather(names);
+  for (size_t rank = 1; rank < of_ranks.size(); ++rank)
+    TANDEM_CHECK(of_ranks[rank] == of_ranks[0], "Trainer: rank 0 has registered the metrics {", of_ranks[0],
+                 "}, and rank ", rank, " {", of_ranks[rank],
+                 "}; accepted: the same on all ranks (call register_metric in reset())");
+}
+void detail::FitState::publish_metrics() {
+  std::vector<std::pair<std::string, double>> numbers;
+  for (const auto& [name, metric] : hooks.registered_metrics()) {
+    const Tensor value = metric->compute().to(kCPU);
+    metric_values[name] = value;
+    if (value.numel() == 1) numbers.emplace_back(name, value.item<double>());
+  }
+  for (const auto& [name, value] : numbers) metrics[name] = value;
+  log(numbers);
+}
+
 MicroBatch detail::FitState::next_batch(BatchSource& source, int64_t index) const {
   MicroBatch out{source.next()};
   if (out.batch) out.weight = hooks.weight_of(*out.batch);

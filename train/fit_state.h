@@ -59,6 +59,10 @@ struct FitState {
   void log(const std::vector<std::pair<std::string, double>>& values);
   /// Adds up the means over ranks, and stores and logs them under their names with `suffix`.
   void publish(RunningMeans& means, const std::string& suffix);
+  /// Resets the registered metrics. @throws Error if the ranks have registered different ones
+  void begin_metrics();
+  /// Computes the registered metrics over all ranks, and stores and logs them.
+  void publish_metrics();
   /// Returns this rank's part of batch `index` of a source.
   MicroBatch next_batch(BatchSource& source, int64_t index) const;
   SourceSettings source_settings() const;
@@ -84,6 +88,7 @@ struct FitState {
   std::set<std::string> requested_checkpoints;  // folders
   RunningMeans step_means, epoch_means;
   std::map<std::string, double> metrics;
+  std::map<std::string, Tensor> metric_values;  // of the registered metrics, on the CPU
   SharedPart shared_part{*this};
   RankPart rank_part{*this};
   std::map<std::string, std::unique_ptr<CheckpointManager>> checkpoints;  // by folder

@@ -125,6 +125,7 @@ void Fit::validate() {
     const EvaluationGuard guard(*s.strategy->module().module, s.seed, rank());
     s.strategy->begin_evaluation();
     s.validation->begin_epoch(static_cast<size_t>(++s.num_validations));
+    s.begin_metrics();
     RunningMeans means;
     for (int64_t i = 0; i < s.num_validation_batches; ++i) {
       MicroBatch batch = s.next_batch(*s.validation, i);
@@ -132,6 +133,7 @@ void Fit::validate() {
     }
     s.validation->end_epoch();
     s.publish(means, "");
+    s.publish_metrics();
   }
   s.call("on_validation_end", &Callback::on_validation_end, *this);
   agree_on_stop();
@@ -205,6 +207,7 @@ optim::Optimizer& Fit::optimizer() const {
   return *state_->optimizers->optimizer();
 }
 const std::map<std::string, double>& Fit::metrics() const { return state_->metrics; }
+const std::map<std::string, Tensor>& Fit::metric_values() const { return state_->metric_values; }
 double Fit::metric(const std::string& name, const std::string& user) const {
   const auto found = state_->metrics.find(name);
   if (found != state_->metrics.end()) return found->second;

@@ -34,6 +34,8 @@ class Trainer {
   }
   /// The last values of all metrics, such as "train_loss", "train_loss_epoch" and "val_loss".
   const std::map<std::string, double>& metrics() const { return metrics_; }
+  /// The values of the metrics that the module has registered, at the last validation: numbers, vectors or matrices.
+  const std::map<std::string, Tensor>& metric_values() const { return metric_values_; }
   /// Number of steps that the optimizer has made.
   int64_t global_step() const { return global_step_; }
   /// Number of epochs that are complete.
@@ -46,6 +48,7 @@ class Trainer {
                 std::vector<std::shared_ptr<Callback>> callbacks, const detail::Placement& placement, uint64_t seed);
   TrainerOptions options_;
   std::map<std::string, double> metrics_;
+  std::map<std::string, Tensor> metric_values_;
   int64_t global_step_ = 0, epoch_ = 0;
 };
 

@@ -110,6 +110,7 @@ void Trainer::run_rank(const detail::Trainable& module, const DataSource* traini
     fit.validate_once();
   if (s.strategy->rank() == 0 || placement.ranks_are_processes) {
     metrics_ = s.metrics;
+    metric_values_ = s.metric_values;
     global_step_ = s.global_step;
     epoch_ = s.epoch;
   }

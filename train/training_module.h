@@ -3,6 +3,7 @@
 #include "tandem/data/example.h"
 #include "tandem/parallel/data_parallel.h"
 #include "tandem/train/any_tree.h"
+#include "tandem/train/metrics/metric.h"
 #include "tandem/train/optimizers.h"
 
 namespace tandem::train {
@@ -20,6 +21,10 @@ struct LoggedValue {
 /// Interface through which the Trainer calls a module of any type.
 class AnyTrainingModule {
  public:
+  AnyTrainingModule() = default;
+  /// A copy has no metrics until its reset() registers them, because its own metrics have other addresses.
+  AnyTrainingModule(const AnyTrainingModule& other) : weight_(other.weight_), logged_(other.logged_) {}
+  AnyTrainingModule& operator=(const AnyTrainingModule&) = delete;
   virtual ~AnyTrainingModule() = default;
   /// Returns the optimizer and its schedules. The Trainer calls it once, when the module is on its device.
   virtual Optimizers configure_optimizers() = 0;
@@ -40,12 +45,20 @@ class AnyTrainingModule {
   /// batches and ranks of an epoch, weighted by the batches' weights. The value may be on any device.
   void log(const std::string& name, const Tensor& value);
   void log(const std::string& name, double value);
+  /// Registers a metric of train/metrics/, such as a member, that validation_step() updates. After each validation, the
+  /// Trainer computes it over all ranks. A single number is then logged under this name; Fit::metric_values() and
+  /// Trainer::metric_values() have all of them. Call this in reset(), so that copies of the module register their own.
+  void register_metric(const std::string& name, metrics::Metric& metric) { metrics_[name] = &metric; }
+  const std::map<std::string, metrics::Metric*>& registered_metrics() const { return metrics_; }
   /// Returns the values that were logged since the last call.
   std::vector<LoggedValue> take_logged() { return std::exchange(logged_, {}); }
 
  protected:
   double weight_ = 1;  // weight of the batch that is being computed
   std::vector<LoggedValue> logged_;
+
+ private:
+  std::map<std::string, metrics::Metric*> metrics_;
 };
 
 /// Implements AnyTrainingModule for batches of type Batch and outputs of type Output, by the functions of Self.
