@@ -80,7 +80,9 @@ struct FitState {
 
   // progress
   int64_t epoch = 0, batches_done = 0, global_step = 0, num_validations = 0;
-  bool stopping = false, schedules_enabled = true;
+  bool stop_requested = false;  // by a callback of this rank
+  bool stopping = false;        // the same on all ranks
+  bool schedules_enabled = true;
   std::set<std::string> requested_checkpoints;  // folders
   RunningMeans step_means, epoch_means;
   std::map<std::string, double> metrics;

@@ -100,6 +100,24 @@ TEST_CASE("uneven shards, and a last batch with rows for some ranks only, give t
   }
 }
 
+TEST_CASE("one rank may stop the training, and all ranks stop after the same step", "[train]") {
+  struct Stopper : train::Callback {
+    void on_train_batch_end(train::Fit& fit, int64_t batch) override {
+      if (fit.rank() == fit.world_size() - 1 && batch == 2) fit.stop();
+    }
+  };
+  const auto steps = [](train::TrainerOptions options) {
+    train::Trainer trainer(options.max_epochs(3).callback(Stopper()));
+    trainer.fit(train::make_training_module(test::plain_net(), nn::CrossEntropyLoss(), test::sgd()),
+                train::DataSource(classes(60)).batch_size(6));
+    return trainer.global_step();
+  };
+  CHECK(steps(quiet()) == 3);
+  // The ranks agree when they report: after every fourth step, or after the epoch's ten steps.
+  CHECK(steps(quiet("ddp_local", 3).log_every_n_steps(4)) == 4);
+  CHECK(steps(quiet("ddp_local", 3).log_every_n_steps(100)) == 10);
+}
+
 TEST_CASE("dp refuses a class whose training_step computes output and loss at once", "[train]") {
   struct Net : train::TrainingModule<Net> {
     Net() { reset(); }
