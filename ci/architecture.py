@@ -26,6 +26,7 @@ SAYS = {
     "serialize": "files of tensors and states",
     "logs": "metrics for TensorBoard, CSV",
     "parallel": "DataParallel, DDP, collectives",
+    "train": "the Trainer, strategies, callbacks",
     "models": "MLP, LeNet, BERT, GPT",
     "benchmarks": "timings beside PyTorch",
     "examples": "small programs, on tandem.h",

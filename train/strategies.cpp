@@ -61,6 +61,7 @@ class DataParallelStrategy final : public Strategy {
     };
     const std::vector<detail::AnyTree> outputs = dp_.apply_to_shards(forward, *micro_batch.batch);
     std::vector<std::vector<Tensor>> shards;
+    shards.reserve(outputs.size());
     for (const detail::AnyTree& output : outputs) shards.push_back(collect_tree_tensors(output));
     const detail::AnyTree output = replace_tensors(outputs[0], nn::parallel::gather_batch(shards, devices_[0], 0));
     micro_batch.batch->move_to(devices_[0]);
