@@ -1,4 +1,5 @@
 // Implements the strategies dp, dp_loss and ddp.
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -45,15 +46,32 @@ class DataParallelStrategy final : public Strategy {
  private:
   Tensor sum_of_replicas(const detail::AnyTree& batch,
                          std::map<const nn::Module*, std::vector<detail::LoggedValue>>& logged) {
+    const std::vector<double> weights = shard_weights(batch);
     std::mutex mutex;
     const auto part = [&](nn::Module& replica, const detail::AnyTree& shard) -> nn::parallel::LossPart {
       detail::AnyTrainingModule& hooks = hooks_of(replica);
-      Tensor sum = hooks.training_sum(shard, hooks.weight_of(shard));
+      const auto r = std::find_if(dp_.replicas().begin(), dp_.replicas().end(),
+                                  [&replica](const auto& each) { return each.get() == &replica; });
+      Tensor sum = hooks.training_sum(shard, weights.at(static_cast<size_t>(r - dp_.replicas().begin())));
       const std::lock_guard lock(mutex);
       logged[&replica] = hooks.take_logged();
       return {std::move(sum), Tensor()};
     };
     return nn::parallel::total_loss(dp_.apply_to_shards(part, batch), devices_[0]);
+  }
+  /// Returns the weight of each shard, computed where the batch is: the host would have to wait for a shard on a GPU.
+  std::vector<double> shard_weights(const detail::AnyTree& batch) const {
+    std::vector<double> weights;
+    int64_t begin = 0;
+    for (const int64_t rows : nn::parallel::shard_sizes(batch.rows(), devices_.size())) {
+      detail::AnyTree shard = batch;
+      shard.visit([&](Tensor& t) {
+        if (t.defined() && t.dim() > 0) t = t.narrow(0, begin, rows);
+      });
+      weights.push_back(module_.hooks->weight_of(shard));
+      begin += rows;
+    }
+    return weights;
   }
   Tensor sum_of_outputs(MicroBatch& micro_batch) {
     const auto forward = [](nn::Module& replica, const detail::AnyTree& shard) {

@@ -31,7 +31,7 @@ TEST_CASE("an invalid option is an error that names the option, the value, and w
   CHECK_THAT(message(quiet("single", 2)), Contains("devices has 2") && Contains("dp_loss"));
   CHECK_THAT(message(quiet().accelerator("tpu")), Contains("accelerator is 'tpu'") && Contains("auto, cpu, gpu"));
   CHECK_THAT(message(quiet().devices(0)), Contains("devices is 0"));
-  CHECK_THAT(message(quiet("dp").devices(std::vector<int>{1, 1})), Contains("twice"));
+  CHECK_THAT(message(quiet("dp").devices({1, 1})), Contains("twice"));
   CHECK_THAT(message(quiet().precision("64")), Contains("precision is '64'") && Contains("bf16-mixed"));
   CHECK_THAT(message(quiet().max_epochs(-2)), Contains("max_epochs is -2") && Contains("without end"));
   CHECK_THAT(message(quiet().max_steps(-3)), Contains("max_steps is -3"));

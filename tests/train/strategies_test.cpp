@@ -100,6 +100,34 @@ TEST_CASE("uneven shards, and a last batch with rows for some ranks only, give t
   }
 }
 
+TEST_CASE("ddp of a module with unused parameters asks for its own strategy, and one rank is a job too", "[train]") {
+  struct Net : train::TrainingModule<Net> {
+    Net() { reset(); }
+    void reset() override {
+      layers = register_module("layers", test::plain_net());
+      unused = register_module("unused", nn::Linear(2, 2));
+    }
+    Tensor forward(const data::Example<>& batch) override { return layers(batch.data); }
+    Tensor loss(const Tensor& output, const data::Example<>& batch) override {
+      return cross_entropy(output, batch.target);
+    }
+    train::Optimizers configure_optimizers() override { return test::sgd()(parameters()); }
+    nn::Sequential layers{nullptr};
+    nn::Linear unused{nullptr};
+  };
+  const auto source = train::DataSource(classes(48)).batch_size(16).shuffle(true);
+  const auto fit = [&](const std::string& strategy, int devices) {
+    Net net;
+    train::Trainer(quiet(strategy, devices).max_epochs(1)).fit(net, source);
+    return copy_state(net);
+  };
+  CHECK_THROWS_WITH(fit("ddp", 2), Contains("unused.weight"));
+  const State expected = fit("single", 1);
+  CHECK(test::is_same_state(fit("ddp_find_unused_parameters_true", 1), expected));
+  // 1e-6: float32, two sums of halves in place of one.
+  CHECK(test::state_difference(fit("ddp_find_unused_parameters_true", 2), expected) < 1e-6);
+}
+
 TEST_CASE("one rank may stop the training, and all ranks stop after the same step", "[train]") {
   struct Stopper : train::Callback {
     void on_train_batch_end(train::Fit& fit, int64_t batch) override {
