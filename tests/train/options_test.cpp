@@ -1,4 +1,5 @@
 // Tests the options of the Trainer and of its data sources: what is accepted, and the errors for the rest.
+#include <atomic>
 #include <filesystem>
 
 #include "tandem/tests/catch.h"
@@ -76,7 +77,7 @@ TEST_CASE("mixed precision trains, with weights and gradients in float32", "[tra
   const std::string strategy = GENERATE("single", "dp", "dp_loss", "ddp_local");
   INFO(precision << " with " << strategy);
   nn::Sequential net = test::plain_net();
-  DType seen = kFloat32;
+  std::atomic<DType> seen{kFloat32};  // ranks that are threads share the hook
   net[0]->register_forward_hook([&](nn::Module&, const std::vector<Tensor>&, const std::vector<Tensor>& outputs) {
     if (outputs[0].device() == kCPU) seen = outputs[0].dtype();
   });
