@@ -80,6 +80,7 @@ void detail::RankPart::save(OutputArchive& archive) {
   state.epoch_means.save(means);
   archive.write("loader", loader);
   archive.write("means", means);
+  archive.write("rank", IValue(int64_t{state.strategy->rank()}));
 }
 void detail::RankPart::load(InputArchive& archive) {
   InputArchive loader, means;
@@ -87,6 +88,8 @@ void detail::RankPart::load(InputArchive& archive) {
   archive.read("means", means);
   state.training->load(loader);
   state.epoch_means.load(means);
+  // A rank that the saved job did not have gets the state of rank 0, whose means must count once.
+  if (read_int(archive, "rank") != state.strategy->rank()) state.epoch_means.clear();
 }
 
 CheckpointManager& detail::FitState::checkpoints_in(const std::string& folder) {
