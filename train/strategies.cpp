@@ -36,7 +36,7 @@ class DataParallelStrategy final : public Strategy {
     const Tensor sum = with_autocast(settings, [&] {
       return loss_in_replicas_ ? sum_of_replicas(*micro_batch.batch, logged) : sum_of_outputs(micro_batch);
     });
-    backward(sum, 1 / settings.total_weight, settings);
+    backward(sum, 1, settings);
     BatchResult result{sum.detach(), module_.hooks->take_logged()};
     for (const auto& replica : dp_.replicas())
       for (detail::LoggedValue& value : logged[replica.get()]) result.logged.push_back(std::move(value));
@@ -131,6 +131,14 @@ class DdpStrategy final : public Strategy {
   int rank() const override { return group_->rank(); }
   int world_size() const override { return group_->size(); }
 
+  void add_weights(double weight, StepSettings& settings) override {
+    const Tensor total = full({}, weight, TensorOptions(kFloat64).device(devices_[0]));
+    group_->all_reduce(total, distributed::ReduceOp::SUM, "Trainer: weight of the step")->wait();
+    if (total.is_cuda())
+      settings.total_on_device = total;  // to read it would wait for the previous step
+    else
+      settings.total_weight = total.item<double>();
+  }
   BatchResult train_batch(MicroBatch& micro_batch, const StepSettings& settings) override {
     if (!micro_batch.batch && !settings.is_last) return {};
     std::optional<nn::parallel::DistributedDataParallelBase::NoSync> no_sync;
@@ -142,7 +150,7 @@ class DdpStrategy final : public Strategy {
     micro_batch.batch->move_to(devices_[0]);
     const Tensor sum = with_autocast(settings, [&] { return ddp_.training_sum(micro_batch); });
     // DDP averages over ranks, so the sum over ranks is the average times the number of ranks.
-    backward(sum, world_size() / settings.total_weight, settings);
+    backward(sum, world_size(), settings);
     return {sum.detach(), module_.hooks->take_logged()};
   }
   void begin_evaluation() override { ddp_.sync_buffers_now(); }

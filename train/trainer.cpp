@@ -71,8 +71,10 @@ void Fit::train_step() {
   }
   // The weight of all batches and ranks is known before the first backward, so each backward begins with its final
   // factor, and no gradient is rescaled.
-  if (!s.hooks.is_weighted_by_rows()) weight = s.strategy->sum_over_ranks(weight);
-  s.settings.total_weight = weight > 0 ? weight : 1;
+  if (s.hooks.is_weighted_by_rows())
+    s.settings.total_weight = weight;
+  else
+    s.strategy->add_weights(weight, s.settings);
   s.optimizers->optimizer()->zero_grad();
   s.step_means.clear();
   for (MicroBatch& batch : batches) {
