@@ -1,5 +1,6 @@
 // Tests the Trainer on GPUs: moves of batches, values that are read late, and mixed precision.
 #include "tandem/tests/catch.h"
+#include "tandem/tests/parallel/ranks.h"
 #include "tandem/tests/train/nets.h"
 
 using namespace tandem;
@@ -41,7 +42,9 @@ TEST_CASE("all strategies give the same bits on GPUs for equal batches", "[train
   // With class weights, a batch's weight depends on its targets, which the Trainer reads on the CPU.
   const nn::CrossEntropyLoss loss(nn::CrossEntropyLossOptions().weight(tensor({0.5f, 1.5f, 1.0f})));
   const Trained single = train_on_gpus(loss, "single", 1, 8, 2);
-  for (const std::string strategy : {"dp", "dp_loss", "ddp_local"}) {
+  std::vector<std::string> strategies = {"dp", "dp_loss", "ddp_local"};
+  if (test::fake_nccl()) strategies.push_back("ddp_nccl");
+  for (const std::string& strategy : strategies) {
     INFO(strategy);
     const Trained other = train_on_gpus(loss, strategy, 2, 16, 1);
     // Gradients of cuBLAS's products are equal only for equal shapes, as they are here.

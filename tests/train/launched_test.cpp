@@ -55,3 +55,19 @@ TEST_CASE("a job whose ranks are killed continues from its checkpoints, and ends
   for (const std::string step : {"3", "6", "7", "11"}) CHECK(std::filesystem::exists(folder / ("killed_at_" + step)));
   CHECK_THAT(killed.output, Contains(whole.output.substr(0, whole.output.find('\n'))));
 }
+
+TEST_CASE("without a terminal, rank 0 prints a line for each epoch, with the metrics and the rate", "[train]") {
+  const test::Result result = test::run_program(test::kTrainProgram, {"ddp_local", "bar"});
+  INFO(result.output);
+  REQUIRE(result.status == 0);
+  const auto count = [&result](const std::string& text) {
+    size_t found = 0;
+    for (size_t at = 0; (at = result.output.find(text, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  CHECK(count("epoch 1/2: train_loss_epoch 1.") == 1);
+  CHECK(count("epoch 2/2: train_loss_epoch 1.") == 1);
+  CHECK(count("12 steps") == 1);
+  CHECK(count("batches/s\n") == 2);
+  CHECK(count("\r") == 0);
+}

@@ -1,6 +1,7 @@
-// train_program STRATEGY [throw | FOLDER STEP...]: trains a small network with the Trainer, and prints a digest of its
-// parameters on rank 0. With `throw`, a callback on rank 1 throws. With a folder, checkpoints are in it, and rank 1 is
-// killed after each of these steps, once; the job continues when it is started again.
+// train_program STRATEGY [throw | bar | FOLDER STEP...]: trains a small network with the Trainer, and prints a digest
+// of its parameters on rank 0. With `throw`, a callback on rank 1 throws; with `bar`, progress is shown. With a folder,
+// checkpoints are in it, and rank 1 is killed after each of these steps, once; the job continues when it is started
+// again.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   try {
     auto options = test::quiet(argv[1], 2).max_epochs(2).callback(Printer());
     if (argc > 2 && std::strcmp(argv[2], "throw") == 0) options.callback(Thrower());
+    if (argc > 2 && std::strcmp(argv[2], "bar") == 0) options.enable_progress_bar(true);
     if (argc > 3) {
       std::vector<int64_t> steps;
       for (int i = 3; i < argc; ++i) steps.push_back(std::atoll(argv[i]));
