@@ -59,6 +59,8 @@ struct FitState {
   void log(const std::vector<std::pair<std::string, double>>& values);
   /// Adds up the means over ranks, and stores and logs them under their names with `suffix`.
   void publish(RunningMeans& means, const std::string& suffix);
+  /// Returns the callbacks of the options, whose state checkpoints hold. Rank 0 alone may have a progress bar, too.
+  std::vector<std::shared_ptr<Callback>> saved_callbacks() const;
   /// Returns this rank's part of batch `index` of a source.
   MicroBatch next_batch(BatchSource& source, int64_t index) const;
   SourceSettings source_settings() const;

@@ -55,7 +55,8 @@ void detail::SharedPart::save(OutputArchive& archive) {
   write_list(archive, "schedules", state.optimizers->schedules(), [](const Schedule& each, OutputArchive& to) {
     each.scheduler ? each.scheduler->save(to) : each.plateau->save(to);
   });
-  write_list(archive, "callbacks", state.callbacks,
+  const std::vector<std::shared_ptr<Callback>> callbacks = state.saved_callbacks();
+  write_list(archive, "callbacks", callbacks,
              [](const std::shared_ptr<Callback>& each, OutputArchive& to) { each->save(to); });
 }
 void detail::SharedPart::load(InputArchive& archive) {
@@ -70,7 +71,8 @@ void detail::SharedPart::load(InputArchive& archive) {
   read_list(archive, "schedules", state.optimizers->schedules(), [](const Schedule& each, InputArchive& from) {
     each.scheduler ? each.scheduler->load(from) : each.plateau->load(from);
   });
-  read_list(archive, "callbacks", state.callbacks,
+  const std::vector<std::shared_ptr<Callback>> callbacks = state.saved_callbacks();
+  read_list(archive, "callbacks", callbacks,
             [](const std::shared_ptr<Callback>& each, InputArchive& from) { each->load(from); });
 }
 

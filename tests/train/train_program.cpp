@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
     if (argc > 2 && std::strcmp(argv[2], "throw") == 0) options.callback(Thrower());
     if (argc > 2 && std::strcmp(argv[2], "bar") == 0) options.enable_progress_bar(true);
     if (argc > 3) {
+      options.enable_progress_bar(true);  // a callback that only rank 0 has
       std::vector<int64_t> steps;
       for (int i = 3; i < argc; ++i) steps.push_back(std::atoll(argv[i]));
       options.default_root_dir(argv[2]).ckpt_path("last").callback(
