@@ -42,10 +42,10 @@ class Fit {
   double metric(const std::string& name, const std::string& user) const;
   /// Adds metrics that all ranks know, and passes them to the loggers.
   void log(const std::vector<std::pair<std::string, double>>& metrics);
-  /// Ends the training: at the next report of training metrics, after the next validation, or at the end of the epoch,
-  /// when ranks agree. A single rank ends after the present step.
+  /// Ends the training. One rank may call it alone: ranks agree when they next report training metrics, after a
+  /// validation, and at the end of an epoch. A training with one rank ends after the present step.
   void stop();
-  /// Whether the training ends.
+  /// Whether the training ends, or this rank has called stop().
   bool is_stopping() const;
   /// Turns the schedules of the learning rate off or on, so that a callback can set the rate itself.
   void enable_schedules(bool enabled);

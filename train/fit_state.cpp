@@ -55,6 +55,10 @@ void detail::FitState::publish_metrics() {
   log(numbers);
 }
 
+std::vector<std::shared_ptr<Callback>> detail::FitState::saved_callbacks() const {
+  return {callbacks.begin(), callbacks.begin() + static_cast<std::ptrdiff_t>(options.callbacks().size())};
+}
+
 MicroBatch detail::FitState::next_batch(BatchSource& source, int64_t index) const {
   MicroBatch out{source.next()};
   if (out.batch) out.weight = hooks.weight_of(*out.batch);

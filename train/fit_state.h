@@ -63,6 +63,8 @@ struct FitState {
   void begin_metrics();
   /// Computes the registered metrics over all ranks, and stores and logs them.
   void publish_metrics();
+  /// Returns the callbacks of the options, whose state checkpoints hold. Rank 0 alone may have a progress bar, too.
+  std::vector<std::shared_ptr<Callback>> saved_callbacks() const;
   /// Returns this rank's part of batch `index` of a source.
   MicroBatch next_batch(BatchSource& source, int64_t index) const;
   SourceSettings source_settings() const;
@@ -84,7 +86,9 @@ struct FitState {
 
   // progress
   int64_t epoch = 0, batches_done = 0, global_step = 0, num_validations = 0;
-  bool stopping = false, schedules_enabled = true;
+  bool stop_requested = false;  // by a callback of this rank
+  bool stopping = false;        // the same on all ranks
+  bool schedules_enabled = true;
   std::set<std::string> requested_checkpoints;  // folders
   RunningMeans step_means, epoch_means;
   std::map<std::string, double> metrics;

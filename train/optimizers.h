@@ -35,7 +35,8 @@ class Optimizers {
   /// @throws Error for another interval, a frequency below 1, and a schedule of another optimizer
   Optimizers& schedule(std::shared_ptr<optim::LRScheduler> scheduler, const std::string& interval = "epoch",
                        int64_t frequency = 1);
-  /// Adds a schedule that follows a metric. It makes a step at the end of each epoch in which the metric has a value.
+  /// Adds a schedule that follows a metric. At the end of each epoch it makes a step with the metric's latest value. If
+  /// there is none, fit() throws an Error.
   /// @param monitor  name of the metric, such as "val_loss"
   Optimizers& schedule(std::shared_ptr<optim::ReduceLROnPlateauScheduler> plateau, const std::string& monitor);
   /// The optimizer.

@@ -1,4 +1,5 @@
 // Implements the strategies dp, dp_loss and ddp.
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -35,7 +36,7 @@ class DataParallelStrategy final : public Strategy {
     const Tensor sum = with_autocast(settings, [&] {
       return loss_in_replicas_ ? sum_of_replicas(*micro_batch.batch, logged) : sum_of_outputs(micro_batch);
     });
-    backward(sum, 1 / settings.total_weight, settings);
+    backward(sum, 1, settings);
     BatchResult result{sum.detach(), module_.hooks->take_logged()};
     for (const auto& replica : dp_.replicas())
       for (detail::LoggedValue& value : logged[replica.get()]) result.logged.push_back(std::move(value));
@@ -45,15 +46,32 @@ class DataParallelStrategy final : public Strategy {
  private:
   Tensor sum_of_replicas(const detail::AnyTree& batch,
                          std::map<const nn::Module*, std::vector<detail::LoggedValue>>& logged) {
+    const std::vector<double> weights = shard_weights(batch);
     std::mutex mutex;
     const auto part = [&](nn::Module& replica, const detail::AnyTree& shard) -> nn::parallel::LossPart {
       detail::AnyTrainingModule& hooks = hooks_of(replica);
-      Tensor sum = hooks.training_sum(shard, hooks.weight_of(shard));
+      const auto r = std::find_if(dp_.replicas().begin(), dp_.replicas().end(),
+                                  [&replica](const auto& each) { return each.get() == &replica; });
+      Tensor sum = hooks.training_sum(shard, weights.at(static_cast<size_t>(r - dp_.replicas().begin())));
       const std::lock_guard lock(mutex);
       logged[&replica] = hooks.take_logged();
       return {std::move(sum), Tensor()};
     };
     return nn::parallel::total_loss(dp_.apply_to_shards(part, batch), devices_[0]);
+  }
+  /// Returns the weight of each shard, computed where the batch is: the host would have to wait for a shard on a GPU.
+  std::vector<double> shard_weights(const detail::AnyTree& batch) const {
+    std::vector<double> weights;
+    int64_t begin = 0;
+    for (const int64_t rows : nn::parallel::shard_sizes(batch.rows(), devices_.size())) {
+      detail::AnyTree shard = batch;
+      shard.visit([&](Tensor& t) {
+        if (t.defined() && t.dim() > 0) t = t.narrow(0, begin, rows);
+      });
+      weights.push_back(module_.hooks->weight_of(shard));
+      begin += rows;
+    }
+    return weights;
   }
   Tensor sum_of_outputs(MicroBatch& micro_batch) {
     const auto forward = [](nn::Module& replica, const detail::AnyTree& shard) {
@@ -61,6 +79,7 @@ class DataParallelStrategy final : public Strategy {
     };
     const std::vector<detail::AnyTree> outputs = dp_.apply_to_shards(forward, *micro_batch.batch);
     std::vector<std::vector<Tensor>> shards;
+    shards.reserve(outputs.size());
     for (const detail::AnyTree& output : outputs) shards.push_back(collect_tree_tensors(output));
     const detail::AnyTree output = replace_tensors(outputs[0], nn::parallel::gather_batch(shards, devices_[0], 0));
     micro_batch.batch->move_to(devices_[0]);
@@ -112,6 +131,14 @@ class DdpStrategy final : public Strategy {
   int rank() const override { return group_->rank(); }
   int world_size() const override { return group_->size(); }
 
+  void add_weights(double weight, StepSettings& settings) override {
+    const Tensor total = full({}, weight, TensorOptions(kFloat64).device(devices_[0]));
+    group_->all_reduce(total, distributed::ReduceOp::SUM, "Trainer: weight of the step")->wait();
+    if (total.is_cuda())
+      settings.total_on_device = total;  // to read it would wait for the previous step
+    else
+      settings.total_weight = total.item<double>();
+  }
   BatchResult train_batch(MicroBatch& micro_batch, const StepSettings& settings) override {
     if (!micro_batch.batch && !settings.is_last) return {};
     std::optional<nn::parallel::DistributedDataParallelBase::NoSync> no_sync;
@@ -123,7 +150,7 @@ class DdpStrategy final : public Strategy {
     micro_batch.batch->move_to(devices_[0]);
     const Tensor sum = with_autocast(settings, [&] { return ddp_.training_sum(micro_batch); });
     // DDP averages over ranks, so the sum over ranks is the average times the number of ranks.
-    backward(sum, world_size() / settings.total_weight, settings);
+    backward(sum, world_size(), settings);
     return {sum.detach(), module_.hooks->take_logged()};
   }
   void begin_evaluation() override { ddp_.sync_buffers_now(); }

@@ -17,7 +17,7 @@ BatchResult Strategy::train_batch(MicroBatch& micro_batch, const StepSettings& s
   micro_batch.batch->move_to(devices_[0]);
   const Tensor sum =
       with_autocast(settings, [&] { return module_.hooks->training_sum(*micro_batch.batch, micro_batch.weight); });
-  backward(sum, 1 / settings.total_weight, settings);
+  backward(sum, 1, settings);
   return {sum.detach(), module_.hooks->take_logged()};
 }
 
@@ -55,13 +55,20 @@ Tensor Strategy::with_autocast(const StepSettings& settings, const std::function
   return f();
 }
 
-void Strategy::backward(const Tensor& sum, double gradient, const StepSettings& settings) {
+void Strategy::backward(const Tensor& sum, double factor, const StepSettings& settings) {
   TANDEM_CHECK(sum.defined() && sum.numel() == 1, "Trainer: the loss has ", sum.defined() ? sum.numel() : 0,
                " elements; accepted: one number, the mean loss of the batch");
   TANDEM_CHECK(sum.requires_grad(),
                "Trainer: the loss of the batch does not depend on a parameter that requires a "
                "gradient; accepted: a loss of the module's output");
-  (settings.scaler ? settings.scaler->scale(sum) : sum).backward(full(sum.sizes(), gradient, sum.options()));
+  // A step without losses, whose targets are all ignored, has zero gradients.
+  const double total = settings.total_weight > 0 ? settings.total_weight : 1;
+  Tensor gradient;
+  if (settings.total_on_device.defined())
+    gradient = (factor / (settings.total_on_device + (settings.total_on_device == 0).to(kFloat64))).to(sum.dtype());
+  else
+    gradient = full(sum.sizes(), factor / total, sum.options());
+  (settings.scaler ? settings.scaler->scale(sum) : sum).backward(gradient.reshape(sum.sizes()));
 }
 
 }  // namespace tandem::train

@@ -14,8 +14,9 @@ struct MicroBatch {
 
 /// Settings of the batches whose gradients make one step of the optimizer.
 struct StepSettings {
-  double total_weight = 1;  // number of losses of all batches of the step, over all ranks
-  bool is_last = true;      // whether this is the last batch of the step
+  double total_weight = 1;      // number of losses of all batches of the step, over all ranks
+  Tensor total_on_device = {};  // replaces total_weight if it is defined: the host does not know the number
+  bool is_last = true;          // whether this is the last batch of the step
   std::optional<DType> autocast_dtype = {};
   amp::GradScaler* scaler = nullptr;
 };
@@ -40,6 +41,8 @@ class Strategy {
   virtual int rank() const { return 0; }
   virtual int world_size() const { return 1; }
 
+  /// Sets the total weight of a step to the sum of `weight` over all ranks, which must all call this.
+  virtual void add_weights(double weight, StepSettings& settings) { settings.total_weight = weight; }
   /// Computes the forward, the loss and the backward of a batch. The gradients of all batches of a step add up to the
   /// gradient of (sum of the losses of all ranks) / total_weight. After the last batch, all ranks have it.
   virtual BatchResult train_batch(MicroBatch& micro_batch, const StepSettings& settings);
@@ -62,8 +65,8 @@ class Strategy {
  protected:
   /// Calls f under autocast, if the settings ask for it.
   Tensor with_autocast(const StepSettings& settings, const std::function<Tensor()>& f) const;
-  /// Runs the backward of a sum of losses, whose gradient is `gradient`.
-  static void backward(const Tensor& sum, double gradient, const StepSettings& settings);
+  /// Runs the backward of a sum of losses, whose gradient is `factor` / total weight.
+  static void backward(const Tensor& sum, double factor, const StepSettings& settings);
   detail::Trainable module_;
   std::vector<Device> devices_;
 };

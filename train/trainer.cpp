@@ -49,6 +49,7 @@ void Fit::run_epoch() {
     const int64_t before = s.batches_done;
     train_step();
     if (is_validation_due(before)) validate();
+    if (world_size() == 1) agree_on_stop();
     if (s.batches_done < s.num_batches) save_if_requested();
   }
   if (s.batches_done < s.num_batches) return;
@@ -70,8 +71,10 @@ void Fit::train_step() {
   }
   // The weight of all batches and ranks is known before the first backward, so each backward begins with its final
   // factor, and no gradient is rescaled.
-  if (!s.hooks.is_weighted_by_rows()) weight = s.strategy->sum_over_ranks(weight);
-  s.settings.total_weight = weight > 0 ? weight : 1;
+  if (s.hooks.is_weighted_by_rows())
+    s.settings.total_weight = weight;
+  else
+    s.strategy->add_weights(weight, s.settings);
   s.optimizers->optimizer()->zero_grad();
   s.step_means.clear();
   for (MicroBatch& batch : batches) {
@@ -157,8 +160,10 @@ void Fit::end_epoch() {
   s.batches_done = 0;
 }
 
-/// Makes all ranks stop if one of them wants to.
-void Fit::agree_on_stop() { state_->stopping = state_->strategy->sum_over_ranks(state_->stopping ? 1 : 0) > 0; }
+/// Makes all ranks stop if a callback of one of them asked for it.
+void Fit::agree_on_stop() {
+  if (state_->strategy->sum_over_ranks(state_->stop_requested ? 1 : 0) > 0) state_->stopping = true;
+}
 
 /// Tells the callbacks, and the other ranks if they are processes, that this rank fails. (For threads, run_ranks does.)
 void Fit::fail() {
@@ -221,8 +226,8 @@ void Fit::log(const std::vector<std::pair<std::string, double>>& metrics) {
   state_->log(metrics);
 }
 void Fit::enable_schedules(bool enabled) { state_->schedules_enabled = enabled; }
-void Fit::stop() { state_->stopping = true; }
-bool Fit::is_stopping() const { return state_->stopping; }
+void Fit::stop() { state_->stop_requested = true; }
+bool Fit::is_stopping() const { return state_->stopping || state_->stop_requested; }
 double Fit::sum_over_ranks(double value) { return state_->strategy->sum_over_ranks(value); }
 
 }  // namespace tandem::train

@@ -55,7 +55,8 @@ void detail::SharedPart::save(OutputArchive& archive) {
   write_list(archive, "schedules", state.optimizers->schedules(), [](const Schedule& each, OutputArchive& to) {
     each.scheduler ? each.scheduler->save(to) : each.plateau->save(to);
   });
-  write_list(archive, "callbacks", state.callbacks,
+  const std::vector<std::shared_ptr<Callback>> callbacks = state.saved_callbacks();
+  write_list(archive, "callbacks", callbacks,
              [](const std::shared_ptr<Callback>& each, OutputArchive& to) { each->save(to); });
 }
 void detail::SharedPart::load(InputArchive& archive) {
@@ -70,7 +71,8 @@ void detail::SharedPart::load(InputArchive& archive) {
   read_list(archive, "schedules", state.optimizers->schedules(), [](const Schedule& each, InputArchive& from) {
     each.scheduler ? each.scheduler->load(from) : each.plateau->load(from);
   });
-  read_list(archive, "callbacks", state.callbacks,
+  const std::vector<std::shared_ptr<Callback>> callbacks = state.saved_callbacks();
+  read_list(archive, "callbacks", callbacks,
             [](const std::shared_ptr<Callback>& each, InputArchive& from) { each->load(from); });
 }
 
@@ -80,6 +82,7 @@ void detail::RankPart::save(OutputArchive& archive) {
   state.epoch_means.save(means);
   archive.write("loader", loader);
   archive.write("means", means);
+  archive.write("rank", IValue(int64_t{state.strategy->rank()}));
 }
 void detail::RankPart::load(InputArchive& archive) {
   InputArchive loader, means;
@@ -87,6 +90,8 @@ void detail::RankPart::load(InputArchive& archive) {
   archive.read("means", means);
   state.training->load(loader);
   state.epoch_means.load(means);
+  // A rank that the saved job did not have gets the state of rank 0, whose means must count once.
+  if (read_int(archive, "rank") != state.strategy->rank()) state.epoch_means.clear();
 }
 
 CheckpointManager& detail::FitState::checkpoints_in(const std::string& folder) {

@@ -76,6 +76,8 @@ void check_options(const TrainerOptions& o) {
   o.limit_train_batches().of(1, "limit_train_batches");
   o.limit_val_batches().of(1, "limit_val_batches");
   o.val_check_interval().of(1, "val_check_interval");
+  TANDEM_CHECK(o.val_check_interval().of(int64_t{1} << 40, "val_check_interval") > 0,
+               "TrainerOptions: val_check_interval is 0; accepted: 1 or more batches, or a fraction of the epoch");
 }
 
 namespace {

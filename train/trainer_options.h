@@ -33,6 +33,7 @@ class DeviceList {
  public:
   DeviceList(int count) : count_(count) {}
   DeviceList(std::vector<int> numbers);
+  DeviceList(std::initializer_list<int> numbers) : DeviceList(std::vector<int>(numbers)) {}
   /// Number of devices; -1: all.
   int count() const { return count_; }
   /// The devices' numbers; empty if only their count was given.

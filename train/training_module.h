@@ -111,7 +111,7 @@ class TrainingModule : public nn::Cloneable<Derived>, public detail::TypedTraini
     this->log("val_loss", loss(tandem::detail::call_module(static_cast<Derived&>(*this), batch), batch));
   }
   /// Returns the number of losses that loss() averages over; by default the number of rows of the batch. Override it
-  /// where they differ, for example if a batch has padding. The batch may be on any device.
+  /// where they differ, for example if a batch has padding. The Trainer calls it before it moves the batch to a GPU.
   virtual double weight(const Batch& batch) { return static_cast<double>(detail::AnyTree(batch).rows()); }
 
   // called by the Trainer

@@ -64,6 +64,23 @@ TEST_CASE("an accumulated step has the gradient of the mean over all its example
   CHECK(test::state_difference(copy_state(*net), train_by_hand(dataset, 12, 2, loss)) < 1e-12);
 }
 
+TEST_CASE("a step whose targets are all ignored has zero gradients", "[train]") {
+  const bool on_gpu = GENERATE(false, true);
+  const std::string strategy = GENERATE("single", "dp", "dp_loss", "ddp_local");
+  const int devices = strategy == "single" ? 1 : 2;
+  if (on_gpu && cuda::device_count() < devices) return;
+  INFO(strategy << (on_gpu ? " on GPUs" : ""));
+  const data::datasets::TensorPairDataset dataset(test::formula_tensor({8, 5}, 4, kFloat32), full({8}, -100, kInt64));
+  nn::Sequential net = test::plain_net();
+  const State before = copy_state(*net);
+  train::Trainer trainer(quiet(strategy, devices).accelerator(on_gpu ? "gpu" : "cpu").max_epochs(1));
+  trainer.fit(train::make_training_module(net, nn::CrossEntropyLoss(), sgd()),
+              train::DataSource(dataset).batch_size(4));
+  net->to(kCPU);
+  CHECK(trainer.global_step() == 2);
+  CHECK(test::is_same_state(copy_state(*net), before));
+}
+
 TEST_CASE("a loss that is a function, and one of a class, give the same steps as the loss module", "[train]") {
   struct Net : train::TrainingModule<Net> {
     Net() { reset(); }

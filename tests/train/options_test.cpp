@@ -1,4 +1,5 @@
 // Tests the options of the Trainer and of its data sources: what is accepted, and the errors for the rest.
+#include <atomic>
 #include <filesystem>
 
 #include "tandem/tests/catch.h"
@@ -31,7 +32,7 @@ TEST_CASE("an invalid option is an error that names the option, the value, and w
   CHECK_THAT(message(quiet("single", 2)), Contains("devices has 2") && Contains("dp_loss"));
   CHECK_THAT(message(quiet().accelerator("tpu")), Contains("accelerator is 'tpu'") && Contains("auto, cpu, gpu"));
   CHECK_THAT(message(quiet().devices(0)), Contains("devices is 0"));
-  CHECK_THAT(message(quiet("dp").devices(std::vector<int>{1, 1})), Contains("twice"));
+  CHECK_THAT(message(quiet("dp").devices({1, 1})), Contains("twice"));
   CHECK_THAT(message(quiet().precision("64")), Contains("precision is '64'") && Contains("bf16-mixed"));
   CHECK_THAT(message(quiet().max_epochs(-2)), Contains("max_epochs is -2") && Contains("without end"));
   CHECK_THAT(message(quiet().max_steps(-3)), Contains("max_steps is -3"));
@@ -39,6 +40,7 @@ TEST_CASE("an invalid option is an error that names the option, the value, and w
   CHECK_THAT(message(quiet().gradient_clip_val(-1)), Contains("gradient_clip_val is -1"));
   CHECK_THAT(message(quiet().limit_train_batches(1.5)), Contains("limit_train_batches is 1.5") && Contains("fraction"));
   CHECK_THAT(message(quiet().limit_val_batches(-1)), Contains("limit_val_batches is -1"));
+  CHECK_THAT(message(quiet().val_check_interval(0)), Contains("val_check_interval is 0") && Contains("1 or more"));
   CHECK_THAT(message(quiet().limit_train_batches(0.1)), Contains("limit_train_batches leaves none of 3"));
   CHECK_THAT(message(quiet().check_val_every_n_epoch(0)), Contains("check_val_every_n_epoch is 0"));
   CHECK_THAT(message(quiet().log_every_n_steps(0)), Contains("log_every_n_steps is 0"));
@@ -75,7 +77,7 @@ TEST_CASE("mixed precision trains, with weights and gradients in float32", "[tra
   const std::string strategy = GENERATE("single", "dp", "dp_loss", "ddp_local");
   INFO(precision << " with " << strategy);
   nn::Sequential net = test::plain_net();
-  DType seen = kFloat32;
+  std::atomic<DType> seen{kFloat32};  // ranks that are threads share the hook
   net[0]->register_forward_hook([&](nn::Module&, const std::vector<Tensor>&, const std::vector<Tensor>& outputs) {
     if (outputs[0].device() == kCPU) seen = outputs[0].dtype();
   });

@@ -82,6 +82,33 @@ TEST_CASE("a fit that continues at any step of an epoch ends as one without inte
   check_resume_at_every_step("ddp_local", 2, 2, 1);
 }
 
+// 1e-12: float64, sums in another order.
+TEST_CASE("a fit can continue with another strategy and number of ranks, with the same batches", "[train]") {
+  const auto fit = [](const std::string& folder, const std::string& strategy, int devices, int64_t steps) {
+    nn::Sequential net = test::plain_net(kFloat64);
+    train::Trainer trainer(
+        quiet(strategy, devices)
+            .max_epochs(2)
+            .max_steps(steps)
+            .default_root_dir(folder)
+            .ckpt_path("last")
+            .callback(train::ModelCheckpoint(train::ModelCheckpointOptions().every_n_train_steps(1))));
+    trainer.fit(train::make_training_module(net, nn::CrossEntropyLoss(), test::sgd()),
+                train::DataSource(test::classes(26, kFloat64)).batch_size(6).shuffle(true));
+    return std::pair(test::copy_state(*net),
+                     trainer.metrics().count("train_loss_epoch") ? trainer.metrics().at("train_loss_epoch") : 0);
+  };
+  const test::TemporaryFolder whole, parts;
+  const auto [expected, expected_loss] = fit(whole.path(), "single", 1, -1);
+  fit(parts.path(), "ddp_local", 2, 3);  // five steps in an epoch
+  fit(parts.path(), "ddp_local", 3, 6);
+  fit(parts.path(), "dp", 2, 8);
+  const auto [state, loss] = fit(parts.path(), "single", 1, -1);
+  CHECK(test::state_difference(state, expected) < 1e-12);
+  // The first step of the second epoch ran on three ranks, and only rank 0's part of its mean is left.
+  CHECK(loss == Approx(expected_loss).epsilon(0.2));
+}
+
 TEST_CASE("a checkpoint can be named, and what cannot be continued is an error that says what is accepted", "[train]") {
   const test::TemporaryFolder folder;
   const auto fit = [&](const std::string& path, int64_t steps) {

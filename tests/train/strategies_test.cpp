@@ -79,7 +79,8 @@ TEST_CASE("ddp over gloo gives the bits of ddp over local threads, with dropout 
 // 1e-12: float64, the terms of a step's mean in another order.
 TEST_CASE("uneven shards, and a last batch with rows for some ranks only, give the gradient of the true mean",
           "[train]") {
-  const int64_t rows = GENERATE(45, 33, 34);  // last batches of 13, 1 and 2 rows
+  const int64_t rows =
+      GENERATE(45, 33, 34, 49);  // last batches of 13, 1, 2 and 1 rows; the last one ends a step of two batches
   const bool with_weights = GENERATE(false, true);
   const int64_t accumulate = GENERATE(1, 2);
   const auto dataset = classes(rows, kFloat64, with_weights);
@@ -98,6 +99,52 @@ TEST_CASE("uneven shards, and a last batch with rows for some ranks only, give t
     CHECK(other.metrics.at("train_loss_epoch") == Approx(expected.metrics.at("train_loss_epoch")).epsilon(1e-12));
     CHECK(other.metrics.at("val_loss") == Approx(expected.metrics.at("val_loss")).epsilon(1e-12));
   }
+}
+
+TEST_CASE("ddp of a module with unused parameters asks for its own strategy, and one rank is a job too", "[train]") {
+  struct Net : train::TrainingModule<Net> {
+    Net() { reset(); }
+    void reset() override {
+      layers = register_module("layers", test::plain_net());
+      unused = register_module("unused", nn::Linear(2, 2));
+    }
+    Tensor forward(const data::Example<>& batch) override { return layers(batch.data); }
+    Tensor loss(const Tensor& output, const data::Example<>& batch) override {
+      return cross_entropy(output, batch.target);
+    }
+    train::Optimizers configure_optimizers() override { return test::sgd()(parameters()); }
+    nn::Sequential layers{nullptr};
+    nn::Linear unused{nullptr};
+  };
+  const auto source = train::DataSource(classes(48)).batch_size(16).shuffle(true);
+  const auto fit = [&](const std::string& strategy, int devices) {
+    Net net;
+    train::Trainer(quiet(strategy, devices).max_epochs(1)).fit(net, source);
+    return copy_state(net);
+  };
+  CHECK_THROWS_WITH(fit("ddp", 2), Contains("unused.weight"));
+  const State expected = fit("single", 1);
+  CHECK(test::is_same_state(fit("ddp_find_unused_parameters_true", 1), expected));
+  // 1e-6: float32, two sums of halves in place of one.
+  CHECK(test::state_difference(fit("ddp_find_unused_parameters_true", 2), expected) < 1e-6);
+}
+
+TEST_CASE("one rank may stop the training, and all ranks stop after the same step", "[train]") {
+  struct Stopper : train::Callback {
+    void on_train_batch_end(train::Fit& fit, int64_t batch) override {
+      if (fit.rank() == fit.world_size() - 1 && batch == 2) fit.stop();
+    }
+  };
+  const auto steps = [](train::TrainerOptions options) {
+    train::Trainer trainer(options.max_epochs(3).callback(Stopper()));
+    trainer.fit(train::make_training_module(test::plain_net(), nn::CrossEntropyLoss(), test::sgd()),
+                train::DataSource(classes(60)).batch_size(6));
+    return trainer.global_step();
+  };
+  CHECK(steps(quiet()) == 3);
+  // The ranks agree when they report: after every fourth step, or after the epoch's ten steps.
+  CHECK(steps(quiet("ddp_local", 3).log_every_n_steps(4)) == 4);
+  CHECK(steps(quiet("ddp_local", 3).log_every_n_steps(100)) == 10);
 }
 
 TEST_CASE("dp refuses a class whose training_step computes output and loss at once", "[train]") {

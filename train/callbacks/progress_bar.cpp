@@ -60,10 +60,11 @@ void ProgressBar::on_train_epoch_end(Fit& fit) {
     return name.ends_with("_epoch") || !fit.metrics().contains(name + "_epoch");
   });
   const auto batches = static_cast<double>(fit.num_batches() - std::max<int64_t>(first_batch_, 0));
+  const double rate = batches / std::max(seconds, 1e-9);
   static const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
-  std::fprintf(stderr, "%s%s: %s, %lld steps, %.1f s, %.3g batches/s%s\n", is_terminal ? "\r" : "",
+  std::fprintf(stderr, "%s%s: %s, %lld steps, %.1f s, %.*f batches/s%s\n", is_terminal ? "\r" : "",
                epoch_label(fit).c_str(), metrics.c_str(), static_cast<long long>(fit.global_step()), seconds,
-               batches / std::max(seconds, 1e-9), is_terminal ? "\033[K" : "");
+               rate >= 10 ? 0 : 2, rate, is_terminal ? "\033[K" : "");
   first_batch_ = 0;
 }
 
