@@ -45,11 +45,11 @@ void* dynamic_shared_array();
 /// Returns whether all these bytes are in one shared array of the running block.
 bool is_shared(const void* address, size_t bytes);
 
-/// Copy from global to shared memory that runs in the background until the thread waits for it.
+/// Copy of 16 bytes from global to shared memory that runs in the background until the thread waits for it. If `from`
+/// is null, it writes zeros.
 struct AsyncCopy {
   void* to;
   const void* from;
-  size_t bytes;
 };
 /// Adds a copy to the running thread's queue.
 void push_copy(const AsyncCopy& copy);

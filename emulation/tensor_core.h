@@ -4,7 +4,6 @@
 // another, but do not order their memory accesses.
 #pragma once
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "tandem/core/half.h"
@@ -44,21 +43,26 @@ void load_matrices(uint32_t (&to)[N], const void* row, bool transposed,
   }
 }
 
+/// Writes 16 bytes. They are written one by one, because ThreadSanitizer does not see a memset() or memcpy() that the
+/// compiler expands.
+template <class F> void write_words(void* to, F word) {
+  for (int i = 0; i < 8; ++i) static_cast<volatile uint16_t*>(to)[i] = word(i);
+}
 /// Copies 16 bytes from global to shared memory in the background, or writes zeros if `present` is false: cp.async.
 /// Until the thread calls wait_for_copies(), the destination contains NaN.
 inline void copy_async(void* to, const void* from, bool present, SourceLocation location = SourceLocation::here()) {
   check_shared_row("cp.async", to, location);
   if (present && reinterpret_cast<uintptr_t>(from) % 16 != 0)
     fail("cp.async: the source address is not a multiple of 16", location);
-  std::memset(to, 0xff, 16);
-  push_copy({to, from, present ? size_t{16} : 0});
+  write_words(to, [](int) -> uint16_t { return 0xffff; });
+  push_copy({to, present ? from : nullptr});
 }
 /// Waits until the calling thread's copies have completed: cp.async.wait_all. Other threads see the copied bytes after
 /// a barrier.
 inline void wait_for_copies() {
   for (AsyncCopy copy; pop_copy(copy);) {
-    std::memset(copy.to, 0, 16);
-    std::memcpy(copy.to, copy.from, copy.bytes);
+    const auto* const from = static_cast<const uint16_t*>(copy.from);
+    write_words(copy.to, [from](int i) -> uint16_t { return from ? from[i] : 0; });
   }
 }
 

@@ -1,6 +1,6 @@
 // Gradients of attention of half types on tensor cores. backward.cu has the formulas. One pass computes dk and dv: a
 // block per tile of keys loops over the queries. Another pass computes dq: a block per tile of queries loops over the
-// keys. Both compute the weights anew, so that each sum is computed by one block in a fixed order, without atomic
+// keys. Both recompute the weights, so that each sum is computed by one block in a fixed order, without atomic
 // additions. Scores, their gradients and sums are float32; weights and gradients of scores are rounded to the half type
 // before they are multiplied. While a tile of columns is used, the next one is copied to shared memory.
 #include "tandem/kernels/cuda/attention/delta.cuh"

@@ -25,7 +25,7 @@ template <int M> struct RunningSoftmax {
 };
 
 /// Scales and masks scores. Hidden scores become -infinity.
-template <class Tile, class T, int M>
+template <class Tile, bool kMasked, class T, int M>
 __device__ __forceinline__ void mask_scores(const HalfForward<T>& a, int64_t mask_at, int first, int from,
                                             typename Tile::Scores& scores, RunningSoftmax<M>& softmax) {
   const bool all = from + Tile::kColumns <= a.shape.end(first + Tile::warp_row());  // whether causal hides none of them
@@ -35,7 +35,8 @@ __device__ __forceinline__ void mask_scores(const HalfForward<T>& a, int64_t mas
     for (auto& four : scores[m])
 #pragma unroll
       for (float& score : four) score *= a.scale;
-  if (all && !a.mask.data) return;
+  const bool masked = kMasked && a.mask.data;
+  if (all && !masked) return;
 #pragma unroll
   for (int m = 0; m < M; ++m)
 #pragma unroll
@@ -45,7 +46,7 @@ __device__ __forceinline__ void mask_scores(const HalfForward<T>& a, int64_t mas
         const int query = first + Tile::row(m, i), key = from + Tile::column(n, i);
         if (key >= a.shape.end(query))
           scores[m][n][i] = -__builtin_inff();
-        else if (a.mask.data && query < a.shape.l)
+        else if (masked && query < a.shape.l)
           softmax.seen |= unsigned(a.mask.apply(mask_at + query * a.mask.query_stride + key * a.mask.key_stride,
                                                 scores[m][n][i], kLog2E))
                           << (2 * m + i / 2);
@@ -108,7 +109,9 @@ __device__ __forceinline__ void normalize(const HalfForward<T>& a, int matrix, i
     }
 }
 
-template <class T, int D> __global__ void __launch_bounds__(kAttentionThreads) half_attention_kernel(HalfForward<T> a) {
+/// Without a mask and dropout, kSimple saves registers, so that more blocks run at a time.
+template <class T, int D, bool kSimple>
+__global__ void __launch_bounds__(kAttentionThreads) half_attention_kernel(HalfForward<T> a) {
   using Tile = HalfForwardTile<T, D>;
   constexpr int M = Tile::kRows / 64;
   TANDEM_DYNAMIC_SHARED(T, queries);
@@ -139,9 +142,9 @@ template <class T, int D> __global__ void __launch_bounds__(kAttentionThreads) h
     Tile::template load<Tile::kColumns>(a.v, b, h, shape.v, from, shape.s, values);
     typename Tile::Scores scores;
     Tile::multiply(queries, keys, scores);
-    mask_scores<Tile>(a, mask_at, first, from, scores, softmax);
+    mask_scores<Tile, !kSimple>(a, mask_at, first, from, scores, softmax);
     exponentiate(scores, softmax, sums);
-    if (a.dropout.random) {  // after the sums, because dropout follows softmax
+    if (!kSimple && a.dropout.random) {  // after the sums, because dropout follows softmax
       const float factor = static_cast<float>(a.dropout.factor);
 #pragma unroll
       for (int m = 0; m < M; ++m) {
@@ -177,7 +180,8 @@ void forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& ma
                          static_cast<float>(scale) * kLog2E};
   visit_attention_width(shape, [&]<int D>() {
     using Tile = HalfForwardTile<T, D>;
-    launch("half_attention", half_attention_kernel<T, D>,
+    launch("half_attention",
+           mask.defined() || random.defined() ? half_attention_kernel<T, D, false> : half_attention_kernel<T, D, true>,
            {checked_grid_size(shape.matrices * ceil_div(shape.l, Tile::kRows)), kAttentionThreads,
             kHalfForwardSharedBytes<T, D>},
            q.device(), a);
