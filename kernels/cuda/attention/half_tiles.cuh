@@ -5,8 +5,8 @@
 
 namespace tandem::kernels::cuda {
 
-/// Forward: 64 keys, and 128 queries or, for wide heads, 64.
-template <class T, int D> using HalfForwardTile = MatrixTile<T, D, (D > 64 ? 1 : 2), 8>;
+/// Forward: 128 queries, and 64 keys or, for wide heads, 32.
+template <class T, int D> using HalfForwardTile = MatrixTile<T, D, 2, (D > 64 ? 4 : 8)>;
 template <class T, int D>
 inline constexpr size_t kHalfForwardSharedBytes = (HalfForwardTile<T, D>::kRowTile +
                                                    2 * HalfForwardTile<T, D>::kColumnTile) *
@@ -18,5 +18,6 @@ template <class T, int D>
 inline constexpr size_t kHalfBackwardSharedBytes = (2 * HalfBackwardTile<T, D>::kRowTile +
                                                     4 * HalfBackwardTile<T, D>::kColumnTile) *
                                                    sizeof(T);
+static_assert(kHalfForwardSharedBytes<Half, 128> <= 99 * 1024 && kHalfBackwardSharedBytes<Half, 128> <= 99 * 1024);
 
 }  // namespace tandem::kernels::cuda
