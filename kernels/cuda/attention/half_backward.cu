@@ -37,7 +37,7 @@ __device__ __forceinline__ void load_queries(const HalfBackward<T>& a, int matri
 
 /// Replaces the products of queries and keys (scores) by the weights, and the gradients of the weights (slopes) by the
 /// gradients of the scores, without the factor `scale`. first and from: the first row and column of the tile.
-template <class Tile, bool kOfKeys, class T, int M, int N, int K>
+template <class Tile, bool kOfKeys, bool kSimple, class T, int M, int N, int K>
 __device__ __forceinline__ void differentiate(const HalfBackward<T>& a, int matrix, int64_t mask_at, int first,
                                               int from, const QueryNumbers<K>& queries, float (&scores)[M][N][4],
                                               float (&slopes)[M][N][4]) {
@@ -45,7 +45,8 @@ __device__ __forceinline__ void differentiate(const HalfBackward<T>& a, int matr
 #pragma unroll
   for (int m = 0; m < M; ++m) {
     unsigned kept = ~0u;
-    if (a.dropout.random) kept = Tile::template kept_weights<kOfKeys>(a.dropout, a.shape, matrix, m, first, from);
+    if (!kSimple && a.dropout.random)
+      kept = Tile::template kept_weights<kOfKeys>(a.dropout, a.shape, matrix, m, first, from);
 #pragma unroll
     for (int n = 0; n < N; ++n)
 #pragma unroll
@@ -56,7 +57,7 @@ __device__ __forceinline__ void differentiate(const HalfBackward<T>& a, int matr
         const float delta = kOfKeys ? queries.delta[n % K][i % 2] : queries.delta[m % K][i / 2];
         const bool there = query < a.shape.l && key < a.shape.end(query);
         float score = scores[m][n][i] * scale;
-        if (a.mask.data && there)
+        if (!kSimple && a.mask.data && there)
           a.mask.apply(mask_at + query * a.mask.query_stride + key * a.mask.key_stride, score, kLog2E);
         // at most 0, apart from rounding errors, because lse is at least each score
         const float below = score - lse;
@@ -70,9 +71,11 @@ __device__ __forceinline__ void differentiate(const HalfBackward<T>& a, int matr
 }
 
 /// If kOfKeys, computes dk and dv of a tile of keys, which are the rows of score tiles. Otherwise computes dq of a tile
-/// of queries.
-template <class T, int D, bool kOfKeys>
-__global__ void __launch_bounds__(kAttentionThreads) half_attention_gradients(HalfBackward<T> a) {
+/// of queries. Without a mask and dropout, kSimple saves registers, so that more blocks run at a time. (With 0 blocks
+/// per multiprocessor, the compiler chooses the number of registers.)
+template <class T, int D, bool kOfKeys, bool kSimple>
+__global__ void __launch_bounds__(kAttentionThreads, kOfKeys&& D > 64 ? 2 : 0)
+    half_attention_gradients(HalfBackward<T> a) {
   using Tile = HalfBackwardTile<T, D>;
   constexpr int M = Tile::kRows / 64, N = Tile::kColumns / 8, kQueries = kOfKeys ? N : M;
   TANDEM_DYNAMIC_SHARED(T, rows);
@@ -111,7 +114,7 @@ __global__ void __launch_bounds__(kAttentionThreads) half_attention_gradients(Ha
     typename Tile::Scores scores, slopes;
     Tile::multiply(rows, columns, scores);
     Tile::multiply(value_rows, value_columns, slopes);
-    differentiate<Tile, kOfKeys>(a, matrix, mask_at, first, from, queries, scores, slopes);
+    differentiate<Tile, kOfKeys, kSimple>(a, matrix, mask_at, first, from, queries, scores, slopes);
     if (kOfKeys) Tile::add_product(scores, value_columns, value_sums);
     Tile::add_product(slopes, columns, sums);
   }
@@ -145,8 +148,13 @@ void backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor
               kHalfBackwardSharedBytes<T, D>},
              q.device(), a);
     };
-    run(half_attention_gradients<T, D, true>, shape.s);
-    run(half_attention_gradients<T, D, false>, shape.l);
+    if (mask.defined() || random.defined()) {
+      run(half_attention_gradients<T, D, true, false>, shape.s);
+      run(half_attention_gradients<T, D, false, false>, shape.l);
+    } else {
+      run(half_attention_gradients<T, D, true, true>, shape.s);
+      run(half_attention_gradients<T, D, false, true>, shape.l);
+    }
   });
 }
 
