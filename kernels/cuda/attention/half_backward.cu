@@ -71,8 +71,9 @@ __device__ __forceinline__ void differentiate(const HalfBackward<T>& a, int matr
 }
 
 /// If kOfKeys, computes dk and dv of a tile of keys, which are the rows of score tiles. Otherwise computes dq of a tile
-/// of queries. Without a mask and dropout, kSimple saves registers, so that more blocks run at a time. (With 0 blocks
-/// per multiprocessor, the compiler chooses the number of registers.)
+/// of queries. kSimple: the call has neither a mask nor dropout, which saves registers, so that more blocks run at a
+/// time. The second launch bound is a number of blocks per multiprocessor; if it is 0, the compiler chooses the number
+/// of registers.
 template <class T, int D, bool kOfKeys, bool kSimple>
 __global__ void __launch_bounds__(kAttentionThreads, kOfKeys&& D > 64 ? 2 : 0)
     half_attention_gradients(HalfBackward<T> a) {

@@ -109,7 +109,7 @@ __device__ __forceinline__ void normalize(const HalfForward<T>& a, int matrix, i
     }
 }
 
-/// Without a mask and dropout, kSimple saves registers, so that more blocks run at a time.
+/// kSimple: the call has neither a mask nor dropout, which saves registers, so that more blocks run at a time.
 template <class T, int D, bool kSimple>
 __global__ void __launch_bounds__(kAttentionThreads) half_attention_kernel(HalfForward<T> a) {
   using Tile = HalfForwardTile<T, D>;
