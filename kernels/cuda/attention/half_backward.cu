@@ -144,7 +144,7 @@ void backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor
                           static_cast<float>(scale)};
   visit_attention_width(shape, [&]<int D>() {
     const auto run = [&](auto kernel, int64_t rows) {
-      launch("half_attention_backward", kernel,
+      launch("attention_backward", kernel,
              {checked_grid_size(shape.matrices * ceil_div(rows, HalfBackwardTile<T, D>::kRows)), kAttentionThreads,
               kHalfBackwardSharedBytes<T, D>},
              q.device(), a);

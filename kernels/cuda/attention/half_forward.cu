@@ -180,7 +180,7 @@ void forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& ma
                          static_cast<float>(scale) * kLog2E};
   visit_attention_width(shape, [&]<int D>() {
     using Tile = HalfForwardTile<T, D>;
-    launch("half_attention",
+    launch("attention",
            mask.defined() || random.defined() ? half_attention_kernel<T, D, false> : half_attention_kernel<T, D, true>,
            {checked_grid_size(shape.matrices * ceil_div(shape.l, Tile::kRows)), kAttentionThreads,
             kHalfForwardSharedBytes<T, D>},
