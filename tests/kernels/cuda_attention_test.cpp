@@ -289,8 +289,7 @@ TEST_CASE("attention on the GPU takes heads as they lie", "[cuda][attention]") {
   TANDEM_NEEDS_GPU();
   manual_seed(24);
   const int64_t length = 70, heads = 3;
-  for (const auto& [width, dtype] :
-       {std::pair(5, kFloat32), {32, kFloat32}, {5, kBFloat16}, {32, kBFloat16}, {36, kBFloat16}}) {
+  for (const auto& [width, dtype] : {std::pair(5, kFloat32), {32, kFloat32}, {5, kBFloat16}, {32, kBFloat16}}) {
     const Tensor packed = randn({2, length, 3, heads, width}, dtype);
     const auto part = [&](int64_t i) { return packed.select(2, i).transpose(1, 2); };
     const Problem strided{part(0), part(1), part(2), randn({2, length, heads, width}, dtype).transpose(1, 2),

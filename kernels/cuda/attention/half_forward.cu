@@ -40,7 +40,7 @@ __device__ __forceinline__ void mask_scores(const HalfForward<T>& a, int64_t mas
 #pragma unroll
   for (int m = 0; m < M; ++m)
 #pragma unroll
-    for (int n = 0; n < static_cast<int>(sizeof scores[m] / sizeof scores[m][0]); ++n)
+    for (int n = 0; n < Tile::kColumns / 8; ++n)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int query = first + Tile::row(m, i), key = from + Tile::column(n, i);
