@@ -74,7 +74,7 @@ passed() {
 # tags_of FILE: prints the tags of those tests in cuda_kernels_test that depend on a file of the CUDA backend.
 tags_of() {
   case $1 in
-    kernels/cuda/attention*) echo attention ;;
+    kernels/cuda/attention/* | kernels/cuda/tensor_core*) echo attention ;;
     kernels/cuda/batch_norm* | kernels/cuda/layer_norm* | kernels/cuda/softmax* | kernels/cuda/nll* | kernels/cuda/moments* | kernels/cuda/rows*) echo norm ;;
     kernels/cuda/binary* | kernels/cuda/unary* | kernels/cuda/copy* | kernels/cuda/transpose* | kernels/cuda/divider* | kernels/cuda/packet* | kernels/cuda/native*) echo elementwise ;;
     kernels/cuda/elementwise* | kernels/cuda/element_plan* | kernels/cuda/planner*) echo elementwise combine ;;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""sass.py NVCC NVDISASM: checks the cost of hot elementwise kernels in their machine code (SASS) for sm_90, without a GPU.
+"""sass.py NVCC NVDISASM: checks the cost of hot elementwise kernels, and of attention in half types, in their machine
+code (SASS) for sm_90, without a GPU.
 
 Compiles ci/hot_kernels.cu with a release build's options, disassembles it with nvdisasm, and follows one warp through
 each case of ci/hot_kernels.txt. Prints what the warp executes, and fails if a limit of the case is exceeded, if its
@@ -12,6 +13,9 @@ branch that depends on one is an error. Each of the 32 threads computes 8 elemen
 instructions is the number of warp instructions per 256 elements. Instructions whose predicate is false count, too,
 because the warp issues them, except as loads and stores. The bytes that a thread moves are given by the dtypes, so the
 numbers of loads and stores tell how wide they are.
+
+For the kernels of attention (ci/hot_attention.txt), it checks registers and spills, and counts the instructions of tensor
+cores in the code: a product that is missing, or a fragment that is loaded twice, changes their numbers.
 """
 import collections
 import ctypes
@@ -327,11 +331,44 @@ def check(kernels, table):
     return problems
 
 
+def check_attention(kernels, text):
+    """Prints a line for each kernel of ci/hot_attention.txt, and returns the problems."""
+    problems = []
+    print(f"\n{'kernels of attention':54} registers (limit)  products   loads  spills")
+    rows = [line.split("|") for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    for kind in ("BFloat16", "Half"):
+        for pattern, numbers in rows:
+            name = pattern.strip().replace("<T,", f"<{kind},")
+            limit, products, loads = map(int, numbers.split())
+            if name not in kernels:
+                problems.append(f"there is no kernel {name}; accepted: {', '.join(sorted(kernels))}")
+                continue
+            kernel = kernels[name]
+            count = collections.Counter(opcode.split(".")[0] for _, opcode, _ in kernel.code)
+            print(f"{name:54} {kernel.registers:>9} {f'({limit})':>7} {count['HMMA']:>9} {count['LDSM']:>7} {kernel.spills():>7}")
+            if not 0 < kernel.registers <= limit:
+                problems.append(f"{name}: {kernel.registers} registers; limit: {limit}")
+            for opcode, expected in (("HMMA", products), ("LDSM", loads)):
+                if count[opcode] != expected:
+                    problems.append(f"{name}: {count[opcode]} {opcode}; expected: {expected}")
+            if kernel.spills():
+                problems.append(f"{name}: {kernel.spills()} spills; limit: 0")
+    if not rows:
+        problems.append("the table of limits of attention has no kernels")
+    return problems
+
+
 def main():
     nvcc, nvdisasm = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         kernels = compile_kernels(nvcc, nvdisasm, ROOT / "ci" / "hot_kernels.cu", pathlib.Path(folder))
     problems = check(kernels, (ROOT / "ci" / "hot_kernels.txt").read_text())
+    kernels = {}
+    for source in ("half_forward.cu", "half_backward.cu"):
+        with tempfile.TemporaryDirectory() as folder:
+            kernels |= compile_kernels(nvcc, nvdisasm, ROOT / "kernels" / "cuda" / "attention" / source,
+                                       pathlib.Path(folder))
+    problems += check_attention(kernels, (ROOT / "ci" / "hot_attention.txt").read_text())
     if problems:
         sys.exit("\n".join(f"sass: {problem}" for problem in problems))
 

@@ -52,6 +52,32 @@ class SassTest(unittest.TestCase):
         self.assertEqual(self.problems("12 12 1 2"), ["a case: 2 loads; expected: 1"])
         self.assertEqual(self.problems("12 12 2 1"), ["a case: 2 stores; expected: 1"])
 
+    def test_checks_the_instructions_of_tensor_cores(self):
+        listing = """
+.text.first:
+        /*0000*/                   LDSM.16.M88.4 R4, [R8] ;
+        /*0010*/                   HMMA.16816.F32.BF16 R12, R4, R6, R12 ;
+        /*0020*/                   HMMA.16816.F32.BF16 R16, R4, R7, R16 ;
+"""
+        kernel = sass.parse(listing)["first"]
+        kernel.registers = 20
+        both = {"first<BFloat16, 1>": kernel, "first<Half, 1>": kernel}
+
+        def problems(limits):
+            found = sass.check_attention(both, f"# a comment\nfirst<T, 1> | {limits}\n")
+            self.assertEqual(len(found) % 2, 0)  # both dtypes have the same problems
+            return [each.replace("<BFloat16", "<T") for each in found[:len(found) // 2]]
+
+        self.assertEqual(problems("20 2 1"), [])
+        self.assertEqual(problems("19 2 1"), ["first<T, 1>: 20 registers; limit: 19"])
+        self.assertEqual(problems("20 3 1"), ["first<T, 1>: 2 HMMA; expected: 3"])
+        self.assertEqual(problems("20 2 2"), ["first<T, 1>: 1 LDSM; expected: 2"])
+        kernel.code.append((None, "STL", ["[R1]", "R2"]))
+        self.assertEqual(problems("20 2 1"), ["first<T, 1>: 1 spills; limit: 0"])
+        self.assertEqual(sass.check_attention({}, "first<T, 1> | 20 2 1")[0],
+                         "there is no kernel first<BFloat16, 1>; accepted: ")
+        self.assertEqual(sass.check_attention({}, ""), ["the table of limits of attention has no kernels"])
+
     def test_refuses_a_path_that_loads_and_stores_nothing(self):
         # The parameter lies elsewhere, so that the plan reads as empty; or the instructions are of another kind.
         elsewhere = LISTING.replace("c[0x0][0x218]", "c[0x0][0x228]")

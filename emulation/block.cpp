@@ -299,11 +299,23 @@ unsigned gather_lanes(const char* function_name, unsigned mask, uint64_t value, 
 void sync_warp(unsigned mask, SourceLocation location) {
   running_block("__syncwarp").sync_lanes("__syncwarp", mask, 0, -1, nullptr, location);
 }
+void run_for_warp(const char* function_name, uint64_t value, void (*run)(const uint64_t (&values)[32]),
+                  SourceLocation location) {
+  Block& block = running_block(function_name);
+  const unsigned lanes = block.sync_lanes(function_name, ~0u, value, -1, nullptr, location, run).lanes;
+  if (lanes != ~0u)
+    block.fail(
+        std::string(function_name) + ": all 32 lanes of the warp must take part, but some have ended or do not exist",
+        &location);
+}
 void yield() { running_block("__nanosleep").yield(); }
 void* shared_array(const SharedArray& declaration, size_t bytes) {
   return running_block(declaration.name).shared_array(&declaration, bytes);
 }
 void* dynamic_shared_array() { return running_block("dynamic shared memory").shared_array(nullptr, 0); }
+bool is_shared(const void* address, size_t bytes) { return running_block("is_shared").is_shared(address, bytes); }
+void push_copy(const AsyncCopy& copy) { running_block("an asynchronous copy").push_copy(copy); }
+bool pop_copy(AsyncCopy& copy) { return running_block("an asynchronous copy").pop_copy(copy); }
 void fence(FenceScope scope) { running_block("__threadfence").fence(scope); }
 void before_atomic(const void* address) { running_block("an atomic operation").before_atomic(address); }
 void after_atomic(const void* address) { running_block("an atomic operation").after_atomic(address); }

@@ -57,10 +57,14 @@ class Block {
     uint64_t value;  // value that lane `source` passed; 0 if `source` is negative (no lane's value was requested)
     unsigned lanes;  // lanes that met
   };
+  using WarpFunction = void (*)(const uint64_t (&values)[32]);
   LaneResult sync_lanes(const char* function_name, unsigned mask, uint64_t value, int source, uint64_t* all,
-                        SourceLocation location);
+                        SourceLocation location, WarpFunction run = nullptr);
   void yield();
   void* shared_array(const SharedArray* declaration, size_t bytes);  // a null declaration means the dynamic array
+  bool is_shared(const void* address, size_t bytes) const { return shared_memory_.contains(address, bytes); }
+  void push_copy(const AsyncCopy& copy);
+  bool pop_copy(AsyncCopy& copy);
   void fence(FenceScope scope);
   void before_atomic(const void* address);
   void after_atomic(const void* address);
@@ -78,6 +82,8 @@ class Block {
     uint64_t value = 0;
     LaneResult lane_result{};
     uint64_t* all_values = nullptr;
+    WarpFunction run = nullptr;
+    std::vector<AsyncCopy> copies;  // copies that the thread has not waited for, oldest first
     std::string describe_wait() const;
   };
   struct WarpGroup {  // lanes that wait for each other with the same mask

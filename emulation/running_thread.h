@@ -31,6 +31,10 @@ uint64_t exchange_lanes(const char* function_name, unsigned mask, uint64_t value
 /// lanes that took part.
 unsigned gather_lanes(const char* function_name, unsigned mask, uint64_t value, uint64_t (&all)[32],
                       SourceLocation location);
+/// Waits for all 32 lanes of the warp. The lane that arrives last calls run() with the values of all lanes, while the
+/// other lanes wait. Does not order memory accesses. @throws CudaError if a lane has ended or does not exist
+void run_for_warp(const char* function_name, uint64_t value, void (*run)(const uint64_t (&values)[32]),
+                  SourceLocation location);
 /// Waits for the lanes of `mask`, and orders their memory accesses.
 void sync_warp(unsigned mask, SourceLocation location);
 /// Lets other threads of the block run.
@@ -38,6 +42,19 @@ void yield();
 
 void* shared_array(const SharedArray& declaration, size_t bytes);
 void* dynamic_shared_array();
+/// Returns whether all these bytes are in one shared array of the running block.
+bool is_shared(const void* address, size_t bytes);
+
+/// Copy of 16 bytes from global to shared memory that runs in the background until the thread waits for it. If `from`
+/// is null, it writes zeros.
+struct AsyncCopy {
+  void* to;
+  const void* from;
+};
+/// Adds a copy to the running thread's queue.
+void push_copy(const AsyncCopy& copy);
+/// Removes the oldest copy from the running thread's queue. Returns false if the queue is empty.
+bool pop_copy(AsyncCopy& copy);
 
 enum class FenceScope { block, device };
 void fence(FenceScope scope);

@@ -3,6 +3,7 @@
 #include "tandem/emulation/shared_memory.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -53,6 +54,14 @@ void* SharedMemory::allocate_array(const SharedArray& declaration, size_t bytes)
   forbid_access(memory + kGuardBytes + bytes, padded_size(bytes) - kGuardBytes - bytes);
   allocations_.push_back({&declaration, memory, bytes});
   return memory + kGuardBytes;
+}
+
+bool SharedMemory::contains(const void* address, size_t bytes) const {
+  const auto first = reinterpret_cast<uintptr_t>(address);
+  return std::any_of(allocations_.begin(), allocations_.end(), [&](const Allocation& allocation) {
+    const auto begin = reinterpret_cast<uintptr_t>(allocation.memory + kGuardBytes);
+    return first >= begin && first + bytes <= begin + allocation.bytes;
+  });
 }
 
 std::string SharedMemory::describe_damage() const {

@@ -32,6 +32,8 @@ class SharedMemory {
   void* find_or_allocate_array(const SharedArray& declaration, size_t bytes);
   /// Returns the dynamic array of the launch; every call returns the same array.
   void* allocate_dynamic_array();
+  /// Returns whether all these bytes are in one array.
+  bool contains(const void* address, size_t bytes) const;
   /// Returns a description of the first damaged guard zone after a block has run, or an empty string.
   std::string describe_damage() const;
   void clear();

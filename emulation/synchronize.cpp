@@ -63,10 +63,11 @@ Block::WarpGroup& Block::group_of(const Thread& thread, unsigned mask) {
 }
 
 Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, uint64_t value, int source, uint64_t* all,
-                                    SourceLocation location) {
+                                    SourceLocation location, WarpFunction run) {
   Thread& me = *running_thread_;
   const unsigned lane = me.thread_number % kWarpSize;
-  const bool orders = source < 0 && !all;  // only __syncwarp orders memory accesses; it asks for no values of lanes
+  // only __syncwarp orders memory accesses; it asks for no values of lanes
+  const bool orders = source < 0 && !all && !run;
   unsigned turn = 0;
   {
     const TsanIgnoreGuard ignore_guard;
@@ -88,6 +89,7 @@ Block::LaneResult Block::sync_lanes(const char* function_name, unsigned mask, ui
     me.value = value;
     me.source = source;
     me.all_values = all;
+    me.run = run;
     turn = group.phase % 2;
     if (orders) group.sync_points[turn].release();
     group.arrived |= 1u << lane;
@@ -107,6 +109,11 @@ void Block::complete_lane_sync(size_t warp, WarpGroup& group) {
   Thread* const lanes = &threads_[warp * kWarpSize];
   const unsigned arrived = std::exchange(group.arrived, 0u);
   ++group.phase;
+  if (const WarpFunction run = lanes[std::countr_zero(arrived)].run; run && arrived == ~0u) {
+    uint64_t values[kWarpSize];
+    for (unsigned i = 0; i < kWarpSize; ++i) values[i] = lanes[i].value;
+    run(values);
+  }
   for (unsigned rest = arrived; rest; rest &= rest - 1) {
     Thread& thread = lanes[std::countr_zero(rest)];
     thread.lane_result = {0, arrived};
@@ -123,6 +130,7 @@ void Block::complete_lane_sync(size_t warp, WarpGroup& group) {
 
 void Block::on_thread_end(const Thread& thread) {
   --num_alive_threads_;
+  threads_[thread.thread_number].copies.clear();
   const size_t w = thread.thread_number / kWarpSize;
   Warp& warp = warps_[w];
   warp.alive_lanes &= ~(1u << thread.thread_number % kWarpSize);
@@ -145,6 +153,18 @@ void* Block::shared_array(const SharedArray* declaration, size_t bytes) {
   }
 }
 
+void Block::push_copy(const AsyncCopy& copy) {
+  const TsanIgnoreGuard ignore_guard;
+  running_thread_->copies.push_back(copy);
+}
+bool Block::pop_copy(AsyncCopy& copy) {
+  const TsanIgnoreGuard ignore_guard;
+  std::vector<AsyncCopy>& copies = running_thread_->copies;
+  if (copies.empty()) return false;
+  copy = copies.front();
+  copies.erase(copies.begin());
+  return true;
+}
 void Block::fence(FenceScope scope) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if constexpr (kTsanEnabled) {

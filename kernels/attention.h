@@ -6,7 +6,10 @@
 // contiguous, float32 if q is of a half type, and otherwise of q's dtype. mask is undefined or (..., L, S), with any
 // strides, bool, of q's dtype or, if q is of a half type, float32. dq, dk and dv are dense. If `causal`, query i
 // attends to keys 0 to i only. No size is 0. Half types are computed in float32 and rounded once. On CPUs that multiply
-// bfloat16, large products of bfloat16 have bfloat16 factors: the weights, and their gradients, are rounded first.
+// bfloat16, large products of bfloat16 have bfloat16 factors: the weights, and their gradients, are rounded first. On
+// GPUs, all products of half types have factors of that type. Rounding changes each weight by at most u times itself,
+// where u is 2^-11 for float16 and 2^-8 for bfloat16, so that out changes by at most u times the sum of weights times
+// absolute values.
 //
 // Dropout drops each weight with probability dropout_p < 1 and divides the others by 1 - dropout_p. Weight i of the
 // contiguous (..., L, S) is kept if random number i, uniform in [0, 1), is less than 1 - dropout_p: bernoulli() in
@@ -16,19 +19,19 @@
 #include "tandem/kernels/declare.h"
 
 namespace tandem::kernels::cuda {
-/// Returns whether the CUDA kernels below support these tensors. They need float32 or float64, no dropout, four
-/// dimensions, E and V of at most 128, and a GPU with enough shared memory.
+/// Returns whether the CUDA kernels below support these tensors. They need four dimensions, E and V of at most 128, a
+/// GPU with enough shared memory and, for half types, compute capability 8.0 or later.
 #if defined(TANDEM_HAS_CUDA) && TANDEM_HAS_CUDA
-bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v, double dropout_p);
+bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v);
 #else
-inline bool supports_attention(const Tensor&, const Tensor&, const Tensor&, double) { return false; }
+inline bool supports_attention(const Tensor&, const Tensor&, const Tensor&) { return false; }
 #endif
 }  // namespace tandem::kernels::cuda
 
 namespace tandem::kernels {
 /// Returns whether the kernels below support these tensors on q's device.
-inline bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v, double dropout_p) {
-  return q.is_cpu() || cuda::supports_attention(q, k, v, dropout_p);
+inline bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return q.is_cpu() || cuda::supports_attention(q, k, v);
 }
 /// Returns whether the kernels below accept t's strides; otherwise t has to be made contiguous first.
 inline bool has_attention_strides(const Tensor& t) {

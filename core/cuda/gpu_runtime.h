@@ -130,7 +130,8 @@ class UnsafeCallsGuard {
 /// Call this after a launch. @throws CudaError that names the kernel if the kernel could not start. With
 /// TANDEM_SYNC_LAUNCHES=1, waits for the kernel, so that an asynchronous fault is reported at its launch.
 void check_launch(const char* kernel, StreamHandle stream);
-/// Lets a kernel use more than 48 KiB of dynamic shared memory.
+/// Lets a kernel use more than 48 KiB of dynamic shared memory on the current device. Asks CUDA only if the kernel
+/// needs more than in earlier calls.
 void allow_shared_memory(const void* kernel, size_t bytes);
 /// Begins and ends a named range for profilers.
 void nvtx_range_push(const char* name);

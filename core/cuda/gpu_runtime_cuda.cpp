@@ -12,8 +12,10 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "tandem/core/device.h"
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -404,10 +406,16 @@ void check_launch(const char* kernel, StreamHandle stream) {
   if (wait && !is_capturing(stream)) check_status(cudaStreamSynchronize(to_cuda_handle(stream)), kernel, stream);
 }
 void allow_shared_memory(const void* kernel, size_t bytes) {
+  static std::mutex mutex;
+  static auto& limits = *new std::map<std::pair<const void*, int>, size_t>;  // set so far, by kernel and device
+  const std::lock_guard lock(mutex);
+  size_t& limit = limits[{kernel, current_device()}];
+  if (bytes <= limit) return;
   const cudaError_t status =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (status != cudaSuccess) [[unlikely]]
     throw_cuda_error(status, "allow_shared_memory of " + std::to_string(bytes) + " bytes");
+  limit = bytes;
 }
 void nvtx_range_push([[maybe_unused]] const char* name) {
 #if TANDEM_HAS_NVTX

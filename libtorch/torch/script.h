@@ -16,10 +16,11 @@ struct Module {
                   "parameters with torch::load (docs/libtorch.md)");
   }
 };
-template <class... Args> Module load(Args&&...) {
+template <class... Args> Module load(Args&&... args) {
   static_assert(detail::kIsTorchScriptPartOfTandem<Args...>,
                 "torch::jit::load: TorchScript is not part of Tandem; write the module in C++, and load its parameters "
                 "with torch::load (docs/libtorch.md)");
+  return Module(std::forward<Args>(args)...);
 }
 namespace script {
 using jit::Module;

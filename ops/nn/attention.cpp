@@ -130,8 +130,7 @@ bool can_use_flash_attention(const AttentionArgs& call) {
          query.dim() == 4 && key.dim() == 4 && value.dim() == 4 && query.numel() > 0 && key.numel() > 0 &&
          value.numel() > 0 && is_expandable_to(batch_sizes(key), batch_sizes(query)) &&
          is_expandable_to(batch_sizes(value), batch_sizes(query)) &&
-         !(mask.defined() && autograd::any_requires_grad({mask})) &&
-         kernels::supports_attention(query, key, value, call.dropout_p);
+         !(mask.defined() && autograd::any_requires_grad({mask})) && kernels::supports_attention(query, key, value);
 }
 /// Expands x to the leading dimensions `lead`, in a layout that kernels take.
 Tensor expand_batch(const Tensor& x, IntArrayRef lead) {

@@ -9,6 +9,7 @@
 #include "tandem/core/cuda/gpu_runtime.h"
 #include "tandem/emulation/grid.h"
 #include "tandem/emulation/simt.h"
+#include "tandem/emulation/tensor_core.h"
 
 namespace {
 
@@ -109,6 +110,33 @@ __global__ void wait_for_ever(float* x) {
     x[threadIdx.x] = __shfl_xor_sync(0xffffffffu, x[threadIdx.x], 1);  // at deadlock
 }
 
+/// Two warps add up products of 16 x 16 tiles, which they copy to shared memory in the background.
+__global__ void multiply_tiles(const uint16_t* x, int tiles, float* y) {
+  TANDEM_SHARED(uint16_t, tile, [256]);
+  using namespace tandem::emulation;
+  const unsigned t = threadIdx.x, lane = t % 32;
+  uint16_t* const to = tile + 8 * t;
+  const uint16_t* const row = tile + lane % 16 * 16 + lane / 16 * 8;
+  float sums[4] = {};
+  uint32_t a[4];
+  for (int i = 0; i < tiles; ++i) {
+    if (t < 32) copy_async(to, x + 256 * i + 8 * t, true), wait_for_copies();  // at matrix_arrival // at matrix_reuse
+    if (!planted("matrix_arrival")) __syncthreads();
+    load_matrices(a, row, false);  // at matrix_arrival // at matrix_reuse
+    multiply_matrices(true, sums, a, {a[0], a[2]}, SourceLocation::here());
+    if (!planted("matrix_reuse")) __syncthreads();
+  }
+  for (int i = 0; i < 4; ++i) y[4 * t + i] = sums[i];
+}
+__global__ void load_misaligned(float* y) {
+  TANDEM_SHARED(uint16_t, tile, [256]);
+  tile[4 * threadIdx.x] = 0;
+  __syncwarp();
+  uint32_t a[4];
+  tandem::emulation::load_matrices(a, tile + (planted("matrix_misaligned") ? 4 : 0), false);  // at matrix_misaligned
+  y[threadIdx.x] = static_cast<float>(a[0] & 0xffff);
+}
+
 bool planted(const char* name) { return defect == name; }
 
 void run(const char* name, unsigned grid, unsigned block, const std::function<void()>& thread) {
@@ -121,6 +149,10 @@ int main(int argc, char** argv) {
   if (argc > 1) defect = argv[1];
   constexpr int n = kGrid * kBlock;
   const auto x = std::make_unique<float[]>(n), y = std::make_unique<float[]>(kBlock);
+  constexpr int kTiles = 3;
+  const auto tiles = std::make_unique<uint16_t[]>(kTiles * 256);
+  const auto sums = std::make_unique<float[]>(4 * kBlock);
+  for (int i = 0; i < kTiles * 256; ++i) tiles[i] = tandem::BFloat16(static_cast<float>(i / 256 + 1)).bits;
   float total = 0;
   int counted = 0, counted_again = 0;
   unsigned arrived = 0;
@@ -132,6 +164,8 @@ int main(int argc, char** argv) {
     run("count_behind_barriers", kGrid, kBlock, [&] { count_behind_barriers(&counted_again); });
     run("rotate", 1, 32, [&] { rotate(x.get()); });
     run("add_up", kGrid, kBlock, [&] { add_up(x.get(), &arrived, &total); });
+    run("multiply_tiles", 1, kBlock, [&] { multiply_tiles(tiles.get(), kTiles, sums.get()); });
+    run("load_misaligned", 1, 32, [&] { load_misaligned(y.get()); });
     run("diverge", 1, kBlock, [&] { diverge(x.get()); });
     run("wait_for_ever", 1, kBlock, [&] { wait_for_ever(x.get()); });
   } catch (const tandem::CudaError& error) {
@@ -141,6 +175,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "Error: %s\n", error.what());
     return 1;
   }
+  // Each tile of the number n adds 16 n^2.
+  for (int i = 0; i < 4 * kBlock; ++i)
+    if (sums[i] != 16 * (1 + 4 + 9)) return 3;
   if (counted != 3 || counted_again != kGrid || total != kGrid) return 2;
   std::puts("clean");
   return 0;

@@ -1,5 +1,6 @@
 // Names that older programs use: the global context, types and backends, lists, warnings, temporary files, flags given
 // as numbers.
+#include <c10/util/Logging.h>
 #include <c10/util/tempfile.h>
 #include <torch/torch.h>
 
@@ -91,6 +92,11 @@ int main() {
   std::cout << unpool << ' ' << unfold << '\n';
   std::cout << torch::nn::EmbeddingOptions(3, 4).sparse(false).sparse()
             << std::is_same_v<torch::nn::Linear::Impl, torch::nn::LinearImpl> << '\n';
+
+  // checks and logs that are silent
+  CHECK(x.dim() == 2) << "never printed";
+  CHECK_EQ(x.size(0), 2) << "never printed";
+  LOG(INFO) << "below the level that is printed";
 
   // the rest
   const torch::Tensor variable = torch::autograd::make_variable(x, true);

@@ -1,84 +1,18 @@
-// Code that the forward and backward attention kernels share: tiles of scores (products of queries with keys), and
-// products of a tile of scores with rows of a tensor. A block of four warps computes a tile of kRows x 64 scores. The
-// kernels are compute-bound if shared memory is fast enough. For this, each number that a lane reads from shared memory
-// is used for kRowsPerThread or four multiply-adds, and a lane reads 16 bytes at a time. A 16-byte read by 32 lanes
-// takes two passes instead of four if the lanes that differ only in bit 0, or only in bit 1, read the same address, and
-// the addresses of a pass cover all banks. The assignment of rows and columns to lanes, and the distance between rows
-// in shared memory, are chosen to achieve this.
+// Code that the forward and backward kernels of float32 and float64 share: tiles of scores (products of queries with
+// keys), and products of a tile of scores with rows of a tensor. A block of four warps computes a tile of kRows x 64
+// scores. The kernels are compute-bound if shared memory is fast enough. For this, each number that a lane reads from
+// shared memory is used for kRowsPerThread or four multiply-adds, and a lane reads 16 bytes at a time. A 16-byte read
+// by 32 lanes takes two passes instead of four if the lanes that differ only in bit 0, or only in bit 1, read the same
+// address, and the addresses of a pass cover all banks. The assignment of rows and columns to lanes, and the distance
+// between rows in shared memory, are chosen to achieve this.
 //
 // Each row of a score tile belongs to one warp, so maxima, sums and the exchange of scores through shared memory need
 // no block-wide barrier. The order of every sum depends only on the shapes.
 #pragma once
-#include <algorithm>
-
-#include "tandem/core/tensor.h"
-#include "tandem/kernels/cuda/launch.h"
+#include "tandem/kernels/cuda/attention/operands.cuh"
 #include "tandem/kernels/cuda/packet.cuh"
-#include "tandem/kernels/functors/base.h"
 
 namespace tandem::kernels::cuda {
-
-constexpr int kAttentionThreads = 128;
-constexpr int kAttentionFullGpuBlocks = 256;  // number of blocks that fill a GPU, at two per multiprocessor
-
-/// Pointer and strides of a tensor (batch, heads, rows, columns) whose last dimension is contiguous.
-template <class T> struct HeadRows {
-  T* data;
-  int64_t batch_stride, head_stride, row_stride;
-  bool aligned;  // whether every row starts at a multiple of 16 bytes
-  __device__ T* of(int64_t b, int64_t h) const { return data + b * batch_stride + h * head_stride; }
-};
-template <class T> HeadRows<T> head_rows(const Tensor& x) {
-  bool aligned = is_aligned(x.raw_data(), 16);
-  for (int d = 0; d < 3; ++d) aligned = aligned && x.stride(d) * sizeof(T) % 16 == 0;
-  return {x.data<std::remove_const_t<T>>(), x.stride(0), x.stride(1), x.stride(2), aligned};
-}
-
-/// Mask of the scores. A bool mask is true for the keys that a query sees; a floating-point mask is added to the
-/// scores. If `data` is null, there is no mask.
-template <class T> struct AttentionMask {
-  const void* data;
-  bool is_bool;
-  int64_t batch_stride, head_stride, query_stride, key_stride;
-  /// Applies the mask's element at offset `at` to a score. @return whether the query sees the key; if a query sees no
-  /// key, the query's result is 0
-  __device__ bool apply(int64_t at, T& score) const {
-    if (is_bool) {
-      const bool visible = static_cast<const bool*>(data)[at];
-      if (!visible) score = -T(__builtin_inf());
-      return visible;
-    }
-    const T added = static_cast<const T*>(data)[at];
-    score += added;
-    return added != -T(__builtin_inf());
-  }
-};
-template <class T> AttentionMask<T> attention_mask(const Tensor& mask) {
-  if (!mask.defined()) return {};
-  return {mask.raw_data(), mask.dtype() == kBool, mask.stride(0), mask.stride(1), mask.stride(2), mask.stride(3)};
-}
-
-struct AttentionShape {
-  int matrices, heads, l, s, e, v;
-  bool causal;
-  /// Returns the index after the last key that a query may see.
-  __device__ int end(int query) const { return ::min(causal ? query + 1 : s, s); }
-};
-inline AttentionShape attention_shape(const Tensor& q, const Tensor& v, bool causal) {
-  const auto size = [](const Tensor& x, int d) { return static_cast<int>(x.size(d)); };
-  return {size(q, 0) * size(q, 1), size(q, 1), size(q, 2), size(v, 2), size(q, 3), size(v, 3), causal};
-}
-
-/// Returns the number of parts into which to split sums over `length` queries or keys, to get about `busy` blocks.
-/// `blocks` is the number of blocks without the split. There is at most one part per 256 queries or keys.
-inline int num_attention_splits(int64_t blocks, int64_t busy, int64_t length) {
-  return static_cast<int>(std::clamp<int64_t>(busy / blocks, 1, ceil_div(length, 256)));
-}
-
-/// Returns e^x for x <= 0. The error is about |x| e^x times a few units in the last place of 1. Because |x| e^x is at
-/// most 1/e, the error is less than about one unit in the last place of 1, which is the largest weight.
-__device__ __forceinline__ float attention_exp(float x) { return __expf(x); }
-__device__ __forceinline__ double attention_exp(double x) { return ::exp(x); }
 
 /// Whether the rows of a tile of queries, keys or values become the rows or the columns of the score tile.
 enum class ScoreSide { rows, columns };
@@ -170,6 +104,35 @@ template <class T, int D> struct AttentionTile {
           for (int j = 0; j < 4; ++j) scores[i][j] += a[i][n] * b[j][n];
     }
   }
+  /// Returns a bit for each of this thread's scores, which tells whether dropout keeps the weight: bit 4 i + j for row
+  /// row + 2 i and column column + j, where rows are keys if kOfKeys, and queries otherwise. `row` and `column` are the
+  /// thread's first ones.
+  template <bool kOfKeys>
+  __device__ static unsigned kept_weights(const AttentionDropout& dropout, const AttentionShape& shape, int matrix,
+                                          int row, int column) {
+    static_assert(4 * kRowsPerThread <= 32 && kRowsPerThread % 2 == 0);
+    const auto weight = [&](int i, int j) {
+      return kOfKeys ? shape.weight(matrix, column + j, row + 2 * i) : shape.weight(matrix, row + 2 * i, column + j);
+    };
+    const bool by_four = shape.s % 4 == 0;  // then keys 4 n to 4 n + 3 have the numbers of one Philox block
+    unsigned bits = 0;
+    // The loops are not unrolled, because the code of Philox is long.
+    if (!kOfKeys && by_four) {
+#pragma unroll 1
+      for (int i = 0; i < kRowsPerThread; ++i) bits |= dropout.keeps_four(weight(i, 0)) << 4 * i;
+    } else if (by_four) {
+#pragma unroll 1
+      for (int n = 0; n < 2 * kRowsPerThread; ++n) {  // one block has the numbers of rows i and i + 1
+        const int i = n / 4 * 2, j = n % 4, first = row % 4;
+        const unsigned four = dropout.keeps_four(weight(i, j) - first) >> first;
+        bits |= (four & 1) << (4 * i + j) | (four >> 2 & 1) << (4 * i + 4 + j);
+      }
+    } else {
+#pragma unroll 1
+      for (int n = 0; n < 4 * kRowsPerThread; ++n) bits |= unsigned(dropout.keeps(weight(n / 4, n % 4))) << n;
+    }
+    return bits;
+  }
   /// Writes this thread's scores to shared memory, where the other lanes of its warp read them.
   __device__ static void store_scores(const T (&mine)[kRowsPerThread][4], T* scores) {
     scores += row() * kScorePitch + 4 * column();
@@ -214,13 +177,5 @@ template <class T, int D> struct AttentionTile {
     }
   }
 };
-
-/// Calls f.operator()<D>() with the smallest D (32, 64 or 128) that is at least the number of columns of q, k and v.
-template <class F> void visit_attention_width(const AttentionShape& shape, F f) {
-  const int columns = std::max(shape.e, shape.v);
-  if (columns <= 32) return f.template operator()<32>();
-  if (columns <= 64) return f.template operator()<64>();
-  f.template operator()<128>();
-}
 
 }  // namespace tandem::kernels::cuda

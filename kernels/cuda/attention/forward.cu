@@ -1,11 +1,10 @@
 // Attention in one pass over the keys, with a running maximum of the scores and a running sum of the weights (Milakov &
 // Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022, arXiv:2205.14135). Each block has one tile of queries and loops
-// over tiles of 64 keys; attention.cuh describes what limits its speed. If there are too few tiles of queries to fill a
+// over tiles of 64 keys; tile.cuh describes what limits its speed. If there are too few tiles of queries to fill a
 // GPU, several blocks share a tile of queries. Each of them computes the result for one part of the keys, and a second
 // kernel joins the results. The number of parts depends on the shapes alone.
-#include "tandem/kernels/attention.h"
-
-#include "tandem/kernels/cuda/attention.cuh"
+#include "tandem/kernels/cuda/attention/implementations.h"
+#include "tandem/kernels/cuda/attention/tile.cuh"
 #include "tandem/kernels/cuda/reduce.cuh"
 
 namespace tandem::kernels::cuda {
@@ -74,7 +73,8 @@ __device__ __forceinline__ void store_queries(typename Tile::Sums& sums, const T
 template <class T, int D>
 __global__ void __launch_bounds__(kAttentionThreads, 2)
     attention_tiles(HeadRows<const T> q, HeadRows<const T> k, HeadRows<const T> v, AttentionMask<T> mask,
-                    HeadRows<T> out, T* lse, KeySplits<T> parts, AttentionShape shape, T scale) {
+                    HeadRows<T> out, T* lse, KeySplits<T> parts, AttentionShape shape, T scale,
+                    AttentionDropout dropout) {
   using Tile = AttentionTile<T, D>;
   constexpr int kRowsPerThread = Tile::kRowsPerThread;
   constexpr T kMinusInfinity = -T(__builtin_inf());
@@ -148,6 +148,14 @@ __global__ void __launch_bounds__(kAttentionThreads, 2)
 #pragma unroll
         for (T& value : group.v) value *= rescale;
     }
+    if (dropout.random) {  // after the sums, because dropout follows softmax
+      const unsigned kept = Tile::template kept_weights<false>(dropout, shape, matrix, query, key);
+      const T factor = T(dropout.factor);
+#pragma unroll
+      for (int i = 0; i < kRowsPerThread; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) x[i][j] = kept >> (4 * i + j) & 1 ? x[i][j] * factor : T(0);
+    }
     Tile::store_scores(x, scores);
     __syncwarp();
     Tile::add_product(scores, values, ::min(key_end - from, Tile::kColumns), sums);
@@ -181,7 +189,7 @@ __global__ void attention_combine(KeySplits<T> parts, HeadRows<T> out, T* lse, A
 
 template <class T>
 void attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
-                       Tensor& out, Tensor& lse) {
+                       double dropout_p, const Tensor& random, Tensor& out, Tensor& lse) {
   const AttentionShape shape = attention_shape(q, v, causal);
   const Device device = q.device();
   visit_attention_width(shape, [&]<int D>() {
@@ -196,7 +204,7 @@ void attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const 
     launch("attention", attention_tiles<T, D>,
            {checked_grid_size(blocks * parts.count), kAttentionThreads, Tile::kForwardSharedBytes}, device,
            head_rows<const T>(q), head_rows<const T>(k), head_rows<const T>(v), attention_mask<T>(mask),
-           head_rows<T>(out), lse.data<T>(), parts, shape, T(scale));
+           head_rows<T>(out), lse.data<T>(), parts, shape, T(scale), attention_dropout(dropout_p, random));
     if (parts.count > 1)
       launch("attention_join", attention_combine<T>, {checked_grid_size(ceil_div(out.numel(), 256)), 256}, device,
              parts, head_rows<T>(out), lse.data<T>(), shape);
@@ -205,11 +213,9 @@ void attention_forward(const Tensor& q, const Tensor& k, const Tensor& v, const 
 
 }  // namespace
 
-bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v, double dropout_p) {
-  constexpr int64_t kMaxSize = 1 << 30;
-  if (is_reduced_floating_point(q.dtype()) || dropout_p != 0 || q.dim() != 4 || std::max(q.size(3), v.size(3)) > 128 ||
-      q.size(0) * q.size(1) > kMaxSize || q.size(2) > kMaxSize || k.size(2) > kMaxSize)
-    return false;
+bool supports_full_attention(const AttentionProblem& problem) {
+  const Tensor &q = problem.q, &v = problem.v;
+  if (is_reduced_floating_point(q.dtype())) return false;
   size_t bytes = 0;
   visit_attention_width(attention_shape(q, v, false), [&]<int D>() {
     bytes = q.dtype() == kFloat64 ? AttentionTile<double, D>::kBackwardSharedBytes
@@ -218,12 +224,10 @@ bool supports_attention(const Tensor& q, const Tensor& k, const Tensor& v, doubl
   return static_cast<int64_t>(bytes) <= gpu::properties(q.device().index()).shared_memory_per_block_optin;
 }
 
-void attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
-               double dropout_p, const Tensor&, Tensor& out, Tensor& lse) {
-  TANDEM_CHECK(dropout_p == 0, "attention: internal error: dropout_p is ", dropout_p,
-               ", but the CUDA kernel has no dropout; please report it");
-  (q.dtype() == kFloat64 ? attention_forward<double> : attention_forward<float>)(q, k, v, mask, causal, scale, out,
-                                                                                 lse);
+void full_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, bool causal, double scale,
+                    double dropout_p, const Tensor& random, Tensor& out, Tensor& lse) {
+  (q.dtype() == kFloat64 ? attention_forward<double> : attention_forward<float>)(q, k, v, mask, causal, scale,
+                                                                                 dropout_p, random, out, lse);
 }
 
 }  // namespace tandem::kernels::cuda

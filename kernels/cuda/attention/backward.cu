@@ -4,12 +4,12 @@
 // keys. P and dS are therefore computed twice, but each sum is computed by one block in a fixed order, without atomic
 // additions. Both kinds of blocks run in one launch, because either kind alone would leave much of a GPU idle. If there
 // are still too few blocks, several blocks compute parts of a sum, and another kernel adds the parts in order.
-// attention.cuh describes what limits the speed of the kernels.
+// tile.cuh describes what limits the speed of the kernels.
 #include <vector>
 
-#include "tandem/kernels/attention.h"
-#include "tandem/kernels/cuda/attention.cuh"
-#include "tandem/kernels/cuda/reduce.cuh"
+#include "tandem/kernels/cuda/attention/delta.cuh"
+#include "tandem/kernels/cuda/attention/implementations.h"
+#include "tandem/kernels/cuda/attention/tile.cuh"
 
 namespace tandem::kernels::cuda {
 namespace {
@@ -26,30 +26,16 @@ template <class T> struct Gradient {
 };
 
 template <class T> struct AttentionBackward {
-  HeadRows<const T> dout, q, k, v, out;
+  HeadRows<const T> dout, q, k, v;
   AttentionMask<T> mask;
-  const T* lse;
-  T* delta;
+  const T *lse, *delta;
   Gradient<T> dq, dk, dv;
   AttentionShape shape;
   T scale;
+  AttentionDropout dropout;
   int num_key_splits,
       num_query_splits;  // number of parts of the sums over keys (for dq), and over queries (for dk, dv)
 };
-
-/// Computes delta[query] = sum over columns of out * dout, with one warp for each query.
-template <class T> __global__ void attention_delta(AttentionBackward<T> a) {
-  const int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (row >= int64_t(a.shape.matrices) * a.shape.l) return;
-  const int64_t matrix = quotient(row, a.shape.l), query = remainder(row, a.shape.l);
-  const int64_t b = quotient(matrix, a.shape.heads), h = remainder(matrix, a.shape.heads);
-  const T *const out = a.out.of(b, h) + query * a.out.row_stride, *const dout =
-                                                                      a.dout.of(b, h) + query * a.dout.row_stride;
-  T sum = T(0);
-  for (int i = static_cast<int>(threadIdx.x); i < a.shape.v; i += kWarpSize) sum += out[i] * dout[i];
-  sum = warp_sum(sum);
-  if (threadIdx.x == 0) a.delta[row] = sum;
-}
 
 /// Writes rows row, row + 2, row + 4, ... below row_end, which this thread computed, to a gradient (if part is 0) or to
 /// one of the other parts of the gradient's sum.
@@ -131,12 +117,18 @@ __device__ __forceinline__ void compute_tile_gradients(const AttentionBackward<T
       for_pairs([&](int i, int j, int query, int key, bool there) {
         if (there) a.mask.apply(mask_at + query * a.mask.query_stride + key * a.mask.key_stride, weight[i][j]);
       });
+    unsigned kept = ~0u;
+    if (a.dropout.random) kept = Tile::template kept_weights<kOfKeys>(a.dropout, shape, matrix, row, column);
+    const T factor = T(a.dropout.factor);  // of kept weights
     for_pairs([&](int i, int j, int, int, bool there) {
       const int own = (kOfKeys ? j : i) % kQueries;
+      const bool keeps = kept >> (4 * i + j) & 1;
       // at most 0, apart from rounding errors, because lse is at least each score
       const T below = weight[i][j] - lse[own];
       weight[i][j] = attention_exp(!there ? -T(__builtin_inf()) : below > T(0) ? T(0) : below);
-      score_gradient[i][j] = there ? weight[i][j] * (score_gradient[i][j] - delta[own]) * a.scale : T(0);
+      const T slope = keeps ? score_gradient[i][j] * factor : T(0);
+      score_gradient[i][j] = there ? weight[i][j] * (slope - delta[own]) * a.scale : T(0);
+      weight[i][j] = keeps ? weight[i][j] * factor : T(0);
     });
     if (kOfKeys) {
       Tile::store_scores(weight, scores);
@@ -175,8 +167,8 @@ template <class T> __global__ void attention_add_parts(Gradient<T> gradient, int
 
 template <class T>
 void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                       const Tensor& out, const Tensor& lse, bool causal, double scale, Tensor& dq, Tensor& dk,
-                       Tensor& dv) {
+                       const Tensor& out, const Tensor& lse, bool causal, double scale, double dropout_p,
+                       const Tensor& random, Tensor& dq, Tensor& dk, Tensor& dv) {
   const AttentionShape shape = attention_shape(q, v, causal);
   const Device device = q.device();
   visit_attention_width(shape, [&]<int D>() {
@@ -190,12 +182,11 @@ void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, con
       if (parts > 1) scratch.push_back(core::empty(Shape{parts - 1, to.numel()}, to.dtype(), device));
       return Gradient<T>{head_rows<T>(to), parts > 1 ? scratch.back().template data<T>() : nullptr, to.numel()};
     };
-    const Tensor delta = core::empty(lse.sizes(), lse.dtype(), device);
+    const Tensor delta = attention_delta<T>(out, dout, shape);
     const AttentionBackward<T> a{head_rows<const T>(dout),
                                  head_rows<const T>(q),
                                  head_rows<const T>(k),
                                  head_rows<const T>(v),
-                                 head_rows<const T>(out),
                                  attention_mask<T>(mask),
                                  lse.data<T>(),
                                  delta.data<T>(),
@@ -204,10 +195,9 @@ void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, con
                                  gradient(dv, num_query_splits),
                                  shape,
                                  T(scale),
+                                 attention_dropout(dropout_p, random),
                                  num_key_splits,
                                  num_query_splits};
-    launch("attention_means", attention_delta<T>, {checked_grid_size(ceil_div(lse.numel(), 4)), {kWarpSize, 4}}, device,
-           a);
     const int64_t key_blocks = key_tiles * num_query_splits, query_blocks = query_tiles * num_key_splits;
     launch("attention_backward", attention_gradients<T, D>,
            {checked_grid_size(key_blocks + query_blocks), kAttentionThreads, Tile::kBackwardSharedBytes}, device, a,
@@ -225,13 +215,11 @@ void compute_gradients(const Tensor& dout, const Tensor& q, const Tensor& k, con
 
 }  // namespace
 
-void attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                        const Tensor& out, const Tensor& lse, bool causal, double scale, double dropout_p,
-                        const Tensor&, Tensor& dq, Tensor& dk, Tensor& dv) {
-  TANDEM_CHECK(dropout_p == 0, "attention_backward: internal error: dropout_p is ", dropout_p,
-               ", but the CUDA kernel has no dropout; please report it");
+void full_attention_backward(const Tensor& dout, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                             const Tensor& out, const Tensor& lse, bool causal, double scale, double dropout_p,
+                             const Tensor& random, Tensor& dq, Tensor& dk, Tensor& dv) {
   (q.dtype() == kFloat64 ? compute_gradients<double> : compute_gradients<float>)(dout, q, k, v, mask, out, lse, causal,
-                                                                                 scale, dq, dk, dv);
+                                                                                 scale, dropout_p, random, dq, dk, dv);
 }
 
 }  // namespace tandem::kernels::cuda
