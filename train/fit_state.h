@@ -59,6 +59,8 @@ struct FitState {
   void log(const std::vector<std::pair<std::string, double>>& values);
   /// Adds up the means over ranks, and stores and logs them under their names with `suffix`.
   void publish(RunningMeans& means, const std::string& suffix);
+  /// Adds the values that the module has logged for a whole epoch.
+  void add_values_of_epoch(RunningMeans& means);
   /// Returns the callbacks of the options, whose state checkpoints hold. Rank 0 alone may have a progress bar, too.
   std::vector<std::shared_ptr<Callback>> saved_callbacks() const;
   /// Returns this rank's part of batch `index` of a source.
