@@ -55,6 +55,12 @@ void detail::FitState::publish_metrics() {
   log(numbers);
 }
 
+void detail::FitState::add_values_of_epoch(RunningMeans& means) {
+  for (LoggedValue& value : hooks.take_logged()) {
+    value.weight = 1;
+    means.add(value);
+  }
+}
 std::vector<std::shared_ptr<Callback>> detail::FitState::saved_callbacks() const {
   return {callbacks.begin(), callbacks.begin() + static_cast<std::ptrdiff_t>(options.callbacks().size())};
 }

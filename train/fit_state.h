@@ -63,6 +63,8 @@ struct FitState {
   void begin_metrics();
   /// Computes the registered metrics over all ranks, and stores and logs them.
   void publish_metrics();
+  /// Adds the values that the module has logged for a whole epoch.
+  void add_values_of_epoch(RunningMeans& means);
   /// Returns the callbacks of the options, whose state checkpoints hold. Rank 0 alone may have a progress bar, too.
   std::vector<std::shared_ptr<Callback>> saved_callbacks() const;
   /// Returns this rank's part of batch `index` of a source.

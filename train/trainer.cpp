@@ -43,7 +43,10 @@ void Fit::begin() {
 /// Trains an epoch, or the rest of one that a checkpoint was saved in.
 void Fit::run_epoch() {
   detail::FitState& s = *state_;
-  if (s.batches_done == 0) s.call("on_train_epoch_start", &Callback::on_train_epoch_start, *this);
+  if (s.batches_done == 0) {
+    s.call("on_train_epoch_start", &Callback::on_train_epoch_start, *this);
+    s.hooks.on_train_epoch_start();
+  }
   s.training->begin_epoch(static_cast<size_t>(s.epoch));
   while (s.batches_done < s.num_batches && !s.stopping) {
     const int64_t before = s.batches_done;
@@ -129,12 +132,15 @@ void Fit::validate() {
     s.strategy->begin_evaluation();
     s.validation->begin_epoch(static_cast<size_t>(++s.num_validations));
     s.begin_metrics();
+    s.hooks.on_validation_epoch_start();
     RunningMeans means;
     for (int64_t i = 0; i < s.num_validation_batches; ++i) {
       MicroBatch batch = s.next_batch(*s.validation, i);
       for (const detail::LoggedValue& value : s.strategy->evaluate(batch, s.settings)) means.add(value);
     }
     s.validation->end_epoch();
+    s.hooks.on_validation_epoch_end();
+    s.add_values_of_epoch(means);
     s.publish(means, "");
     s.publish_metrics();
   }
@@ -145,6 +151,8 @@ void Fit::validate() {
 /// Publishes the epoch's means, and makes the schedules' steps that follow epochs.
 void Fit::end_epoch() {
   detail::FitState& s = *state_;
+  s.hooks.on_train_epoch_end();
+  s.add_values_of_epoch(s.epoch_means);
   s.publish(s.epoch_means, "_epoch");
   s.epoch_means.clear();
   for (const detail::Schedule& schedule : s.optimizers->schedules()) {

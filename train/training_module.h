@@ -41,6 +41,14 @@ class AnyTrainingModule {
   virtual bool has_own_training_step() const = 0;
   virtual void validation_any(const AnyTree& batch, double weight) = 0;
 
+  /// Called on each rank before and after the training batches of an epoch, and those of a validation. The functions
+  /// that end may log values of the whole epoch, such as a metric that counted in all batches. If ranks log different
+  /// values, the mean over ranks counts.
+  virtual void on_train_epoch_start() {}
+  virtual void on_train_epoch_end() {}
+  virtual void on_validation_epoch_start() {}
+  virtual void on_validation_epoch_end() {}
+
   /// Logs a metric of the present batch, in training_step() or validation_step(). The Trainer averages it over the
   /// batches and ranks of an epoch, weighted by the batches' weights. The value may be on any device.
   void log(const std::string& name, const Tensor& value);

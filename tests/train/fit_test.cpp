@@ -139,6 +139,32 @@ TEST_CASE("metrics are means over all examples, whatever the sizes of batches ar
   CHECK(trainer.validate(net, source).at("val_first") == Approx(mean).margin(1e-7));
 }
 
+TEST_CASE("a module can log values of a whole epoch or validation", "[train]") {
+  struct Net : train::TrainingModule<Net> {
+    Net() { reset(); }
+    void reset() override { layers = register_module("layers", test::plain_net()); }
+    Tensor forward(const data::Example<>& batch) override { return layers(batch.data); }
+    Tensor training_step(const data::Example<>& batch) override {
+      trained += batch.data.size(0);
+      return cross_entropy(forward(batch), batch.target);
+    }
+    void validation_step(const data::Example<>& batch) override { validated += batch.data.size(0); }
+    void on_train_epoch_start() override { trained = 0; }
+    void on_train_epoch_end() override { log("trained", static_cast<double>(trained)); }
+    void on_validation_epoch_start() override { validated = 0; }
+    void on_validation_epoch_end() override { log("validated", static_cast<double>(validated)); }
+    train::Optimizers configure_optimizers() override { return sgd()(parameters()); }
+    nn::Sequential layers{nullptr};
+    int64_t trained = 0, validated = 0;
+  };
+  const int ranks = GENERATE(1, 2);
+  Net net;
+  train::Trainer trainer(quiet(ranks == 1 ? "single" : "ddp_local", ranks).max_epochs(2));
+  trainer.fit(net, train::DataSource(classes(22)).batch_size(6), train::DataSource(classes(14)).batch_size(5));
+  CHECK(trainer.metrics().at("trained_epoch") == 22.0 / ranks);
+  CHECK(trainer.metrics().at("validated") == 14.0 / ranks);
+}
+
 TEST_CASE("schedules make steps after steps or epochs, and a plateau follows its metric", "[train]") {
   const auto rates_of = [](const std::function<void(train::Optimizers&, optim::Optimizer&)>& add) {
     std::vector<double> rates;
