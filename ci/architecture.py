@@ -26,7 +26,7 @@ SAYS = {
     "serialize": "files of tensors and states",
     "logs": "metrics for TensorBoard, CSV",
     "parallel": "DataParallel, DDP, collectives",
-    "train": "metrics of a training",
+    "train": "the Trainer, callbacks, metrics",
     "models": "MLP, LeNet, BERT, GPT",
     "benchmarks": "timings beside PyTorch",
     "examples": "small programs, on tandem.h",

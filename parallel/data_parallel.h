@@ -250,8 +250,35 @@ template <class M> class DataParallel : public detail::WrapperModule {
     return detail::total_loss(apply_to_shards(part, inputs_and_target...), output_device_);
   }
 
+  /// Splits the inputs into shards, and returns the result of call(replica, shard...) for every shard, in the order of
+  /// the devices. The calls run at the same time. forward() and loss() are made of it; a program can call another
+  /// function of the module with it.
+  /// @param call  function of (ModuleType&, const Inputs&...)
+  template <class Call, class... Inputs> auto apply_to_shards(const Call& call, const Inputs&... inputs) {
+    using Shard = std::tuple<detail::ShardArgument<Inputs>...>;
+    using Result =
+        std::decay_t<std::invoke_result_t<const Call&, ModuleType&, const detail::ShardArgument<Inputs>&...>>;
+    const Shard whole(inputs...);
+    const std::vector<std::vector<Tensor>> tensors = detail::scatter_batch(
+        tandem::detail::collect_tree_tensors(whole), scatter_dims(inputs...), devices_, options_.chunk_sizes());
+    std::vector<Shard> shards;
+    shards.reserve(tensors.size());
+    for (const std::vector<Tensor>& of_shard : tensors)
+      shards.push_back(tandem::detail::replace_tensors(whole, of_shard));
+    if (options_.clone_each_call()) refresh();
+    const detail::HistorySwapGuard history =
+        replica_tensors_->update_replicas(shards.size(), options_.persistent_replicas());
+    std::vector<Result> results(shards.size());
+    device_threads_.run_on_devices(shards.size(), [&](size_t r) {
+      results[r] = std::apply([&](const auto&... each) { return call(*replicas_[r], each...); }, shards[r]);
+    });
+    return results;
+  }
+
   /// Returns the wrapped module, whose parameters are trained.
   const std::shared_ptr<ModuleType>& module() const { return module_; }
+  /// Returns the module on each device; the first one is the wrapped module itself.
+  const std::vector<std::shared_ptr<ModuleType>>& replicas() const { return replicas_; }
   /// Returns the devices; the first one holds the module.
   const std::vector<Device>& devices() const { return devices_; }
   /// Returns the device of outputs and losses.
@@ -274,28 +301,6 @@ template <class M> class DataParallel : public detail::WrapperModule {
     detail::check_chunk_sizes(options_.chunk_sizes(), devices_.size());
     if (options_.chunk_sizes().empty()) detail::check_balance(devices_);
     refresh();
-  }
-
-  /// Splits the inputs into shards, and returns the result of call(replica, shard...) for every shard.
-  template <class Call, class... Inputs> auto apply_to_shards(const Call& call, const Inputs&... inputs) {
-    using Shard = std::tuple<detail::ShardArgument<Inputs>...>;
-    using Result =
-        std::decay_t<std::invoke_result_t<const Call&, ModuleType&, const detail::ShardArgument<Inputs>&...>>;
-    const Shard whole(inputs...);
-    const std::vector<std::vector<Tensor>> tensors = detail::scatter_batch(
-        tandem::detail::collect_tree_tensors(whole), scatter_dims(inputs...), devices_, options_.chunk_sizes());
-    std::vector<Shard> shards;
-    shards.reserve(tensors.size());
-    for (const std::vector<Tensor>& of_shard : tensors)
-      shards.push_back(tandem::detail::replace_tensors(whole, of_shard));
-    if (options_.clone_each_call()) refresh();
-    const detail::HistorySwapGuard history =
-        replica_tensors_->update_replicas(shards.size(), options_.persistent_replicas());
-    std::vector<Result> results(shards.size());
-    device_threads_.run_on_devices(shards.size(), [&](size_t r) {
-      results[r] = std::apply([&](const auto&... each) { return call(*replicas_[r], each...); }, shards[r]);
-    });
-    return results;
   }
 
   /// Returns, for each tensor in the inputs, the dimension along which it is split.

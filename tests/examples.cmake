@@ -36,6 +36,36 @@ tandem_example_test("example mixed_precision learns in float16, and scales the l
                     EXPECT "output in float16, loss in float32.*float32, loss 0[.][0-3].*, scale (65536|32768)")
 tandem_example_test("example master_weights learns only with them" COMMAND example_master_weights
                     EXPECT "without master weights: loss [2-9][.].*with master weights: loss 0[.]")
+# The examples that train on files of the user's, each on small files.
+add_executable(make_example_files examples/make_files.cpp)
+target_link_libraries(make_example_files PRIVATE Tandem::tandem)
+target_precompile_headers(make_example_files REUSE_FROM tandem_test_main)
+set(files ${CMAKE_CURRENT_BINARY_DIR}/example_files)
+add_test(NAME "small files for the examples" COMMAND make_example_files ${files})
+set_tests_properties("small files for the examples" PROPERTIES FIXTURES_SETUP example_files)
+tandem_example_test("example houses predicts prices from a CSV file"
+                    COMMAND example_houses ${files}/houses.csv ${CMAKE_CURRENT_BINARY_DIR}/houses
+                    EXPECT "300 rows: R2 0[.]9[0-9]+, mean error 0[.]0[0-9]+ .*step_[0-9]+[.]pt")
+if(TANDEM_HAS_PNG)
+  tandem_example_test("example image_folder tells dark from light images, under DDP"
+                      COMMAND example_image_folder ${files}/images ${CMAKE_CURRENT_BINARY_DIR}/image_folder ddp 2
+                      EXPECT "1[56] of 16 right")
+  set_tests_properties("example image_folder tells dark from light images, under DDP" PROPERTIES
+                       FIXTURES_REQUIRED "digits;example_files")
+endif()
+set_tests_properties("example houses predicts prices from a CSV file" PROPERTIES FIXTURES_REQUIRED "digits;example_files")
+tandem_example_test("example char_gru learns a page of this project, and writes"
+                    COMMAND example_char_gru ${PROJECT_SOURCE_DIR}/docs/course.md 2 ${CMAKE_CURRENT_BINARY_DIR}/char_gru
+                    EXPECT "perplexity [12][0-9][.].*it writes:\nThe ")
+foreach(strategy single dp dp_loss ddp)
+  set(devices 2)
+  if(strategy STREQUAL "single")
+    set(devices 1)
+  endif()
+  tandem_example_test("example trainer learns with the strategy ${strategy}"
+                      COMMAND example_trainer ${strategy} ${devices} ${CMAKE_CURRENT_BINARY_DIR}/trainer_${strategy}
+                      EXPECT "5: Linear.*${strategy}: (100|9[5-9]).* % right after [0-9]+ epochs; best val_loss 0[.]0")
+endforeach()
 if(TANDEM_CUDA_EMULATED)
   tandem_example_test("example captured_step learns by replays on a GPU" COMMAND example_captured_step 100 cuda
                       EXPECT "captured: .* us a step, loss 0[.][0-6].*calls of kernels")
@@ -50,6 +80,10 @@ if(TANDEM_HAS_GLOO AND TANDEM_BUILD_TOOLS)
   tandem_example_test("example simple_model_ddp finds the bias with two processes"
                       COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_simple_model_ddp>
                       EXPECT "epoch 20: rank 0 of 2 saw 512 examples.*bias (2[.]9|3[.]0)[0-9]+, 0 apart")
+  tandem_example_test("example trainer learns with two processes"
+                      COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_trainer> ddp 2
+                              ${CMAKE_CURRENT_BINARY_DIR}/trainer_processes
+                      EXPECT "ddp: (100|9[5-9]).* % right after [0-9]+ epochs; best val_loss 0[.]0")
   tandem_example_test("example fashion_mnist_ddp learns with two processes"
                       COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_fashion_mnist_ddp> ${TANDEM_TEST_DIGITS} 2 cpu
                       EXPECT "epoch 2: loss 0.*, (100|9[5-9]).* of [0-9]+ test images over 2 ranks")

@@ -27,6 +27,34 @@ TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
   CHECK_THROWS_WITH(dp.loss(wrong, x, target), Contains("a sum of (2, 2)"));
 }
 
+TEST_CASE("loss() of every loss module of two inputs is the module's loss of the whole batch", "[parallel][dp][loss]") {
+  const test::Devices devices(3);
+  manual_seed(3);
+  nn::Linear net(3, 4);
+  DataParallel dp(net, devices.list);
+  const Tensor x = randn({7, 3}), zeros_and_ones = randint(0, 2, {7, 4}, kFloat32), numbers = rand({7, 4});
+  const Tensor classes = randint(0, 4, {7}), signs = zeros_and_ones * 2 - 1;
+  const Tensor labels = tensor({{0, 2, -1, 1}, {3, -1, 0, 0}}).repeat({4, 1}).narrow(0, 0, 7);
+  const auto check = [&](const auto& loss, const Tensor& target) {
+    INFO(loss);
+    const Tensor whole = loss->forward(net(x), target), parts = dp.loss(loss, x, target);
+    CHECK(parts.allclose(whole, 1e-6, 1e-6));  // sums of up to 28 terms in another order
+  };
+  check(nn::L1Loss(), numbers);
+  check(nn::MSELoss(), numbers);
+  check(nn::SmoothL1Loss(), numbers);
+  check(nn::HuberLoss(), numbers);
+  check(nn::BCEWithLogitsLoss(), numbers);
+  check(nn::PoissonNLLLoss(), numbers);
+  check(nn::SoftMarginLoss(), signs);
+  check(nn::HingeEmbeddingLoss(), signs);
+  check(nn::CrossEntropyLoss(), classes);
+  check(nn::NLLLoss(), classes);
+  check(nn::MultiMarginLoss(), classes);
+  check(nn::MultiLabelMarginLoss(), labels);
+  check(nn::MultiLabelSoftMarginLoss(), zeros_and_ones);
+}
+
 TEST_CASE("losses of half types are added up in float32", "[parallel][dp][loss]") {
   const test::Devices devices(2);
   nn::Sequential same{nn::Flatten()};
