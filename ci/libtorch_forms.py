@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """libtorch_forms.py LIBTORCH_HEADERS TANDEM_INCLUDE [TORCH_INCLUDE]: compiles LibTorch's overloads against Tandem.
 
-LibTorch has several forms of most functions and methods. For each form whose name Tandem has, this script writes one call
-in which every argument is a variable of the type that LibTorch declares, and a second call without the arguments that
-have defaults. It compiles all calls, and writes the section "Overloads" of docs/libtorch_names.md. With --failing it
-only prints the calls that do not compile, with the compiler's messages.
+LibTorch has several forms of most functions and methods. For each form whose name Tandem has, this script writes one
+call in which every argument is a variable of the type that LibTorch declares, and a second call without the arguments
+that have defaults. It compiles all calls, prints those that fail, with the compiler's messages, and writes the section
+"Overloads" of docs/libtorch_names.md. With --failing it writes nothing.
 
 LIBTORCH_HEADERS is the folder `libtorch` of a configured build. TANDEM_INCLUDE contains `tandem/`. TORCH_INCLUDE has
 LibTorch's headers (by default those of the torch that this Python imports).
@@ -32,7 +32,7 @@ VARIABLES = {
     "dv": "std::vector<double>", "odl": "std::optional<at::ArrayRef<double>>",
     "lot": "c10::List<std::optional<at::Tensor>>", "opts": "at::TensorOptions", "mf": "at::MemoryFormat",
     "a3": "std::array<bool, 3>", "a2": "std::array<bool, 2>", "sl": "std::vector<at::Scalar>",
-    "dev": "at::Device", "odv": "std::optional<at::Device>",
+    "odv": "std::optional<at::Device>",
 }
 # What is passed for a parameter of each type.
 ARGUMENTS = {
@@ -96,7 +96,8 @@ def methods(include):
     declared = collections.defaultdict(list)  # the declarations have the default values
     for name, parameters in re.findall(r"^  [\w:&<>, ]+? (\w+)\((.*?)\) const;$", text, flags=re.M):
         declared[name].append(split_parameters(parameters))
-    for schema, name, parameters in re.findall(r"// (aten::[^\n]*)\ninline [^\n]*? Tensor::(\w+)\((.*?)\) const \{", text):
+    definition = r"// (aten::[^\n]*)\ninline [^\n]*? Tensor::(\w+)\((.*?)\) const \{"
+    for schema, name, parameters in re.findall(definition, text):
         plain = split_parameters(parameters)
         for candidate in declared[name]:
             if [p.split("=")[0].strip() for p in candidate] == plain:
@@ -126,14 +127,16 @@ def make_calls(forms, have, prefix):
 
 def compile_calls(calls, libtorch, tandem):
     """Returns the compiler's first message about each call that does not compile, by the call's number."""
-    source = "#include <torch/torch.h>\n" + "".join(f'{type} {name}{chr(123)}{chr(34)+"cpu"+chr(34) if name == "dev" else ""}{chr(125)};\n' for name, type in VARIABLES.items())
+    source = '#include <torch/torch.h>\nat::Device dev("cpu");\n'
+    source += "".join(f"{type} {name};\n" for name, type in VARIABLES.items())
     for number, (_, _, call) in enumerate(calls):
         source += f'void f{number}() {{\n#line 1 "call_{number}"\n {call}; }}\n'
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "calls.cpp"
         path.write_text(source)
-        result = subprocess.run(["g++", "-std=c++20", "-w", "-fmax-errors=0", "-fsyntax-only", "-I", libtorch, "-I", tandem,
-                                 str(path)], text=True, capture_output=True)
+        command = ["g++", "-std=c++20", "-w", "-fmax-errors=0", "-fsyntax-only", "-I", libtorch, "-I", tandem,
+                   str(path)]
+        result = subprocess.run(command, text=True, capture_output=True)
     failures = {}
     for line in result.stderr.splitlines():
         if match := re.match(r"call_(\d+):1:\d+: error: (.*)", line):
@@ -148,18 +151,19 @@ def section(tables, left_out):
     count, failed = sum(len(calls) for _, calls, _ in tables), sum(len(failures) for _, _, failures in tables)
     lines = ["## Overloads", ""]
     lines += textwrap.wrap(
-        f"A name counts as \"here\" above even if an overload is missing. This section counts overloads: {count - failed} of "
-        f"{count} calls compile, or {100 * (count - failed) / count:.1f} %. Each form of a function or method whose name "
-        "Tandem has is called with every argument as a variable of the type that LibTorch declares, and once more without "
-        "the arguments that have defaults. `ci/libtorch_forms.py` writes this section.", 120)
+        "A name counts as \"here\" above even if an overload is missing. This section counts overloads: "
+        f"{count - failed} of {count} calls compile, or {100 * (count - failed) / count:.1f} %. Each form of a function "
+        "or method whose name Tandem has is called with every argument as a variable of the type that LibTorch declares, "
+        "and once more without the arguments that have defaults. `ci/libtorch_forms.py` writes this section.", 120)
     lines += ["", "| kind | names | calls | compile |", "|---|---|---|---|"]
     for kind, calls, failures in tables:
-        lines.append(f"| {kind} | {len({name for name, _, _ in calls})} | {len(calls)} | {len(calls) - len(failures)} |")
+        names = len({name for name, _, _ in calls})
+        lines.append(f"| {kind} | {names} | {len(calls)} | {len(calls) - len(failures)} |")
     lines.append("")
     lines += textwrap.wrap(
-        "Not counted: names that begin with an underscore, slow_, thnn_ or native_; out, backward and copying functions; "
-        "sparse, quantised, nested and complex tensors, and conversions to them; Fourier transforms; recurrent networks; "
-        "functions of one backend, such as cudnn; and forms with "
+        "Not counted: names that begin with an underscore, slow_, thnn_ or native_; out, backward and copying "
+        "functions; sparse, quantised, nested and complex tensors, and conversions to them; Fourier transforms; "
+        "recurrent networks; functions of one backend, such as cudnn; and forms with "
         + ", ".join(f"{reason} ({number})" for reason, number in sorted(left_out.items())) + ".", 120)
     lines.append("")
     lines += textwrap.wrap(
