@@ -4,7 +4,7 @@
 Reads LibTorch's headers (by default those of the torch that this Python imports), ci/public_names.txt and the methods
 that core/tensor.h and tensor_base.h declare, and ci/libtorch_refused.txt: lines `PATTERN REASON`, the first match counts.
 With --missing it prints only names that are neither declared nor refused. ci/checks.sh compares the table with Tandem's
-declarations.
+declarations. Afterwards ci/libtorch_forms.py adds the section "Overloads".
 """
 import fnmatch
 import re
@@ -91,8 +91,8 @@ def print_table(lines, summary, total_here, total):
 
 Tandem has {total_here} of {total} public C++ names of LibTorch 2.15, or {100 * total_here / total:.1f} %. This page lists
 them family by family. Names that are left out for a stated reason are not counted. A name counts as "here" if Tandem declares
-it, even if some of LibTorch's overloads are missing: [libtorch.md](libtorch.md) says what differs. The `_outf` spellings, which
-only change the order of arguments, are not counted.
+it, even if some of LibTorch's overloads are missing: the [last section](#overloads) counts overloads, and
+[libtorch.md](libtorch.md) says what differs. The `_outf` spellings, which only change the order of arguments, are not counted.
 `ci/libtorch_names.py` writes this file from LibTorch's headers; `ci/checks.sh` compares it with Tandem's declarations.
 
 | family | here | missing | left out |

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -144,6 +145,13 @@ class Real {
 
  private:
   double value_;
+};
+/// The order of a norm as a parameter: a number, a Scalar, or an optional Scalar. nullopt means 2.
+class NormOrder : public Real {
+ public:
+  using Real::Real;
+  NormOrder(std::nullopt_t) : Real(2) {}
+  NormOrder(const std::optional<Scalar>& order) : Real(order ? order->to<double>() : 2) {}
 };
 }  // namespace detail
 

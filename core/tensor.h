@@ -44,6 +44,14 @@ namespace detail {
 /// std() means `unbiased`.
 template <class T>
 concept OptionalNumber = !std::is_arithmetic_v<T> && std::is_convertible_v<T, std::optional<Scalar>>;
+/// Matches LibTorch's List, a std::vector and an ArrayRef of optional tensors.
+template <class List>
+concept OptionalTensors = std::is_convertible_v<const List&, ArrayRef<std::optional<Tensor>>>;
+// The functions index, index_put_ and index_put, which are declared later.
+Tensor index_with_tensors(const Tensor& x, ArrayRef<std::optional<Tensor>> indices);
+Tensor& put_with_tensors(Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value, bool accumulate);
+Tensor put_copy_with_tensors(const Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value,
+                             bool accumulate);
 /// Variance and standard deviation with divisor n - correction. nullopt means a correction of 1.
 Tensor corrected_var(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim);
 Tensor corrected_std(const Tensor& x, IntArrayRef dims, const std::optional<Scalar>& correction, bool keepdim);
@@ -190,13 +198,16 @@ class Tensor : public TensorBase {
   Tensor permute(IntArrayRef dims) const;
   /// A view of positions start to start + length (exclusive) of one dimension; a negative start counts from the end.
   Tensor narrow(int64_t dim, int64_t start, int64_t length) const;
+  /// narrow() with a start that is a 0-dimensional integer tensor.
+  Tensor narrow(int64_t dim, const Tensor& start, int64_t length) const;
   /// A view at one position of dim, without that dimension. @throws IndexError if the index is out of range
   Tensor select(int64_t dim, int64_t index) const;
   /// A view of positions start, start + step, ... before end, as Python's x[start:end:step]; step must be positive.
   Tensor slice(int64_t dim = 0, std::optional<int64_t> start = {}, std::optional<int64_t> end = {},
                int64_t step = 1) const;
-  /// A view with dimensions of size 1 repeated (stride 0), and new dimensions in front; -1 keeps a size.
-  Tensor expand(IntArrayRef sizes) const;
+  /// A view with dimensions of size 1 repeated (stride 0), and new dimensions in front; -1 keeps a size. As in
+  /// LibTorch, `implicit` has no effect.
+  Tensor expand(IntArrayRef sizes, detail::Flag implicit = false) const;
   /// expand(other.sizes()).
   Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
   /// A view with a new dimension of size 1 at dim.
@@ -222,6 +233,10 @@ class Tensor : public TensorBase {
   /// Python's x[...]. Numbers, slices, None and Ellipsis give a view; tensors as indices give a copy. See
   /// indexing::TensorIndex.
   Tensor index(ArrayRef<indexing::TensorIndex> indices) const;
+  /// index() with a list of optional tensors; a missing one selects the whole dimension.
+  template <detail::OptionalTensors List> Tensor index(const List& indices) const {
+    return detail::index_with_tensors(*this, indices);
+  }
   /// Writes `value`, which broadcasts, to the elements that index() would read. With `accumulate` it is added instead,
   /// once for each time that an index occurs.
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& value,
@@ -230,6 +245,14 @@ class Tensor : public TensorBase {
   /// Returns a copy of this tensor changed by index_put_().
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Tensor& value, detail::Flag accumulate = false) const;
   Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
+  template <detail::OptionalTensors List>
+  Tensor& index_put_(const List& indices, const Tensor& value, detail::Flag accumulate = false) const {
+    return detail::put_with_tensors(self(), indices, value, accumulate);
+  }
+  template <detail::OptionalTensors List>
+  Tensor index_put(const List& indices, const Tensor& value, detail::Flag accumulate = false) const {
+    return detail::put_copy_with_tensors(*this, indices, value, accumulate);
+  }
 
   // ---- copies and conversions (ops/shape/copy.cpp, ops/shape/clone.cpp)
   /// Returns this tensor if it is contiguous in `format` already, else a copy that is.
@@ -250,7 +273,7 @@ class Tensor : public TensorBase {
   Tensor to(Device device, bool non_blocking = false, bool copy = false, std::optional<MemoryFormat> format = {}) const;
   Tensor to(Device device, DType dtype, bool non_blocking = false, bool copy = false,
             std::optional<MemoryFormat> format = {}) const;
-  Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false,
+  Tensor to(const TensorOptions& options = {}, bool non_blocking = false, bool copy = false,
             std::optional<MemoryFormat> format = {}) const;
   Tensor to(DeviceType type, bool non_blocking = false, bool copy = false,
             std::optional<MemoryFormat> format = {}) const {
@@ -333,17 +356,18 @@ class Tensor : public TensorBase {
   Tensor subtract(const Tensor& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
   Tensor subtract(const Scalar& other, const Scalar& alpha = 1) const { return sub(other, alpha); }
   Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
-  Tensor clamp(const Tensor& min, const Tensor& max = {}) const;
+  Tensor clamp(const Tensor& min = {}, const Tensor& max = {}) const;
   Tensor clamp_min(const Scalar& min) const { return clamp(min); }
   Tensor clamp_max(const Scalar& max) const { return clamp({}, max); }
   Tensor clamp_min(const Tensor& min) const { return clamp(min); }
   Tensor clamp_max(const Tensor& max) const { return clamp(Tensor(), max); }
   Tensor clip(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp(min, max); }
-  Tensor clip(const Tensor& min, const Tensor& max = {}) const { return clamp(min, max); }
+  Tensor clip(const Tensor& min = {}, const Tensor& max = {}) const { return clamp(min, max); }
   Tensor masked_fill(const Tensor& mask, const Scalar& value) const;
   Tensor masked_fill(const Tensor& mask, const Tensor& value) const;  // `value` is 0-dimensional
   Tensor masked_select(const Tensor& mask) const;
   Tensor where(const Tensor& condition, const Tensor& other) const;
+  Tensor where(const Tensor& condition, const Scalar& other) const;
   Tensor operator-() const { return neg(); }
   Tensor operator~() const { return bitwise_not(); }
 
@@ -361,13 +385,13 @@ class Tensor : public TensorBase {
   Tensor& fill_(const Tensor& value) const;  // `value` is 0-dimensional
   Tensor& zero_() const;
   Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const;
-  Tensor& clamp_(const Tensor& min, const Tensor& max = {}) const;
+  Tensor& clamp_(const Tensor& min = {}, const Tensor& max = {}) const;
   Tensor& clamp_min_(const Scalar& min) const { return clamp_(min); }
   Tensor& clamp_max_(const Scalar& max) const { return clamp_({}, max); }
   Tensor& clamp_min_(const Tensor& min) const { return clamp_(min); }
   Tensor& clamp_max_(const Tensor& max) const { return clamp_(Tensor(), max); }
   Tensor& clip_(std::optional<Scalar> min, std::optional<Scalar> max = {}) const { return clamp_(min, max); }
-  Tensor& clip_(const Tensor& min, const Tensor& max = {}) const { return clamp_(min, max); }
+  Tensor& clip_(const Tensor& min = {}, const Tensor& max = {}) const { return clamp_(min, max); }
   Tensor& masked_fill_(const Tensor& mask, const Scalar& value) const;
   Tensor& masked_fill_(const Tensor& mask, const Tensor& value) const;  // `value` is 0-dimensional
   Tensor& uniform_(double low = 0, double high = 1) const;
@@ -402,12 +426,12 @@ class Tensor : public TensorBase {
   TANDEM_REDUCE_OPS(TANDEM_REDUCE_METHOD)
 #undef TANDEM_REDUCE_METHOD
   /// Sum in another dtype: the elements are converted first.
-  Tensor sum(DType dtype) const { return to(dtype).sum().to(dtype); }
+  Tensor sum(std::optional<DType> dtype) const { return sum(IntArrayRef(), false, dtype); }
   Tensor sum(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
     return dtype ? to(*dtype).sum(dims, keepdim).to(*dtype) : sum(dims, keepdim);
   }
   /// Mean in another dtype: the elements are converted first.
-  Tensor mean(DType dtype) const { return to(dtype).mean(); }
+  Tensor mean(std::optional<DType> dtype) const { return mean(IntArrayRef(), false, dtype); }
   Tensor mean(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
     return to(dtype.value_or(this->dtype())).mean(dims, keepdim);
   }
@@ -426,12 +450,12 @@ class Tensor : public TensorBase {
   Tensor std() const { return std(IntArrayRef()); }
   template <std::same_as<bool> Bool> Tensor std(Bool unbiased) const { return std(IntArrayRef(), unbiased); }
   Tensor std(IntArrayRef dims, detail::Flag unbiased = true, detail::Flag keepdim = false) const;
-  Tensor norm(double p = 2) const;
-  Tensor norm(double p, IntArrayRef dims, detail::Flag keepdim = false) const;
-  Tensor norm(double p, IntArrayRef dims, detail::Flag keepdim, DType dtype) const {
+  Tensor norm(detail::NormOrder p = 2) const;
+  Tensor norm(detail::NormOrder p, IntArrayRef dims, detail::Flag keepdim = false) const;
+  Tensor norm(detail::NormOrder p, IntArrayRef dims, detail::Flag keepdim, DType dtype) const {
     return to(dtype).norm(p, dims, keepdim).to(dtype);
   }
-  Tensor norm(double p, DType dtype) const { return to(dtype).norm(p).to(dtype); }
+  Tensor norm(detail::NormOrder p, DType dtype) const { return to(dtype).norm(p).to(dtype); }
   Tensor max() const;
   Tensor min() const;
   std::tuple<Tensor, Tensor> max(int64_t dim, detail::Flag keepdim = false) const;
@@ -448,13 +472,14 @@ class Tensor : public TensorBase {
   Tensor any(int64_t dim, detail::Flag keepdim = false) const;
   Tensor any(IntArrayRef dims, detail::Flag keepdim = false) const;
   Tensor prod() const;
-  Tensor prod(DType dtype) const { return to(dtype).prod().to(dtype); }
+  Tensor prod(std::optional<DType> dtype) const { return dtype ? to(*dtype).prod().to(*dtype) : prod(); }
   Tensor prod(int64_t dim, detail::Flag keepdim = false, std::optional<DType> dtype = {}) const;
   Tensor cumsum(int64_t dim) const;
   Tensor cumsum(int64_t dim, std::optional<DType> dtype) const {
     return dtype ? to(*dtype).cumsum(dim).to(*dtype) : cumsum(dim);
   }
-  Tensor& cumsum_(int64_t dim) const;
+  /// @throws Error if dtype is given and differs from this tensor's
+  Tensor& cumsum_(int64_t dim, std::optional<DType> dtype = {}) const;
   Tensor softmax(int64_t dim) const;
   Tensor softmax(int64_t dim, std::optional<DType> dtype) const {
     return dtype ? to(*dtype).softmax(dim).to(*dtype) : softmax(dim);
@@ -488,7 +513,8 @@ class Tensor : public TensorBase {
   Tensor mv(const Tensor& other) const;
   Tensor dot(const Tensor& other) const;
   Tensor index_select(int64_t dim, const Tensor& index) const;
-  Tensor gather(int64_t dim, const Tensor& index) const;
+  /// @throws Error if sparse_grad is true: there are no sparse gradients
+  Tensor gather(int64_t dim, const Tensor& index, detail::Flag sparse_grad = false) const;
   Tensor scatter(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& source) const;
   Tensor index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha = 1) const;
@@ -517,8 +543,11 @@ class Tensor : public TensorBase {
   Tensor roll(IntArrayRef shifts, IntArrayRef dims = {}) const;
   Tensor rot90(int64_t k = 1, IntArrayRef dims = {0, 1}) const;
   Tensor tile(IntArrayRef repeats) const;
-  Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = {}) const;
-  Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> dim = {}) const;
+  /// @throws Error if output_size, the size of the result along dim, is given and wrong
+  Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = {},
+                           std::optional<int64_t> output_size = {}) const;
+  Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> dim = {},
+                           std::optional<int64_t> output_size = {}) const;
   std::vector<Tensor> tensor_split(int64_t sections, int64_t dim = 0) const;
   std::vector<Tensor> tensor_split(IntArrayRef indices, int64_t dim = 0) const;
   /// Splits by an int64 tensor on the CPU: the number of parts (0-dimensional) or the split positions (a vector).
@@ -595,6 +624,9 @@ class Tensor : public TensorBase {
 
   // ---- statistics and scans, composed of other operations (ops/reduce/, by name)
   Tensor count_nonzero(IntArrayRef dims = {}) const;
+  template <std::same_as<std::optional<int64_t>> Dim> Tensor count_nonzero(const Dim& dim) const {
+    return dim ? count_nonzero(IntArrayRef(*dim)) : count_nonzero();
+  }
   Tensor nansum(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   Tensor nanmean(IntArrayRef dims = {}, detail::Flag keepdim = false) const;
   Tensor nansum(IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) const {
@@ -617,7 +649,8 @@ class Tensor : public TensorBase {
   Tensor cumprod(int64_t dim, std::optional<DType> dtype) const {
     return dtype ? to(*dtype).cumprod(dim).to(*dtype) : cumprod(dim);
   }
-  Tensor& cumprod_(int64_t dim) const;
+  /// @throws Error if dtype is given and differs from this tensor's
+  Tensor& cumprod_(int64_t dim, std::optional<DType> dtype = {}) const;
   Tensor logcumsumexp(int64_t dim) const;
   Tensor diff(int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {}) const;
   Tensor cov(int64_t correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}) const;
@@ -640,7 +673,7 @@ class Tensor : public TensorBase {
   Tensor inner(const Tensor& other) const;
   Tensor kron(const Tensor& other) const;
   Tensor cross(const Tensor& other, std::optional<int64_t> dim = {}) const;
-  Tensor dist(const Tensor& other, double p = 2) const;
+  Tensor dist(const Tensor& other, detail::Real p = 2) const;
 
   // ---- linear algebra (documented in ops/linalg/linalg.h)
   Tensor det() const;
@@ -763,6 +796,9 @@ class Tensor : public TensorBase {
   /// Gives this tensor the storage, sizes and strides of `source`, which must have the same dtype and device. Without a
   /// source, makes this tensor empty. @throws Error if the tensor requires a gradient
   Tensor& set_(const Tensor& source) const;
+  /// Gives this tensor the storage of `source` as source.as_strided(sizes, strides, storage_offset) sees it. Its
+  /// elements are contiguous if strides are missing.
+  Tensor& set_(const Tensor& source, int64_t storage_offset, IntArrayRef sizes, IntArrayRef strides = {}) const;
   Tensor& set_() const;
 
   // ---- new tensors of this tensor's dtype and device, unless the options set others (ops/factory/, by name)

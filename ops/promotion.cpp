@@ -34,6 +34,8 @@ DType result_type(const Tensor& a, const Tensor& b) {
 DType result_type(const Tensor& a, const Scalar& b) {
   return detail::dtype_category(b.dtype()) > detail::dtype_category(a.dtype()) ? b.dtype() : a.dtype();
 }
+DType result_type(const Scalar& a, const Tensor& b) { return result_type(b, a); }
+DType result_type(const Scalar& a, const Scalar& b) { return promote_types(a.dtype(), b.dtype()); }
 
 bool can_cast(DType from, DType to) {
   if (is_floating_point(from) && !is_floating_point(to)) return false;

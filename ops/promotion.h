@@ -10,6 +10,8 @@ DType promote_types(DType a, DType b);
 /// integer, floating point) is higher than the other operand's.
 DType result_type(const Tensor& a, const Tensor& b);
 DType result_type(const Tensor& a, const Scalar& b);
+DType result_type(const Scalar& a, const Tensor& b);
+DType result_type(const Scalar& a, const Scalar& b);
 /// Returns whether values of dtype `from` may be cast to dtype `to`. A floating dtype cannot become an integer one, and
 /// only bool can become bool.
 bool can_cast(DType from, DType to);

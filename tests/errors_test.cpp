@@ -227,3 +227,73 @@ TEST_CASE("CUDA asked of a build without it says so", "[errors]") {
   });
   CHECK(layer->weight.device() == Device(kCPU));
 }
+TEST_CASE("forms of LibTorch that ask for what there is not say so", "[errors]") {
+  const Tensor x = ones({2, 3}), batch = ones({1, 2, 3}), image = ones({1, 1, 4, 4}), kernel = ones({1, 1, 2, 2});
+  const Tensor index = zeros({2, 1}, kInt64), halves = x.to(kFloat16);
+  check({
+      {"a reduction beyond", [&] { mse_loss(x, x, 3); }, {"reduction is 3; accepted: 0 (none), 1 (mean) and 2 (sum)"}},
+      {"a negative reduction", [&] { nll_loss(x, zeros({2}, kInt64), {}, int64_t{-1}); }, {"reduction is -1"}},
+      {"sparse gradients of gather", [&] { gather(x, 1, index, true); }, {"gather: sparse_grad is true"}},
+      {"sparse gradients of embedding", [&] { embedding(x, index, -1, false, true); }, {"embedding: sparse is true"}},
+      {"clamp without bounds", [&] { clamp(x); }, {"At least one of 'min' or 'max' must not be None"}},
+      {"clip_ without bounds", [&] { x.clone().clip_(); }, {"At least one of 'min' or 'max' must not be None"}},
+      {"an unknown padding",
+       [&] { conv2d(image, kernel, {}, 1, "full"); },
+       {"conv2d: Invalid padding string: 'full'", "\"valid\" and \"same\""}},
+      {"same with strides",
+       [&] {
+         conv2d(image, kernel, {}, {1, 2}, "same");
+       },
+       {"conv2d: padding='same' is not supported for strided convolutions; strides are (1, 2)"}},
+      {"two sizes for one dimension",
+       [&] {
+         avg_pool1d(batch, {2, 2});
+       },
+       {"Expected 1 values, but instead got 2"}},
+      {"a start with dimensions",
+       [&] { linspace(x, 2, 3); },
+       {"linspace and logspace only support 0-dimensional start and end tensors", "(2, 3)"}},
+      {"a high with dimensions", [&] { randint_like(x, x); }, {"randint_like: high must be a scalar tensor", "(2, 3)"}},
+      {"a start that is no integer",
+       [&] { x.narrow(1, tensor(1.5), 1); },
+       {"narrow: start must be an 0-dim integral Tensor", "float32"}},
+      {"another output size",
+       [&] { repeat_interleave(x, 2, 0, 5); },
+       {"repeat_interleave: Invalid output_size, expected 4 but got 5"}},
+      {"another output size for a tensor",
+       [&] {
+         x.repeat_interleave(tensor({1, 2}), 0, 4);
+       },
+       {"repeat_interleave: Invalid output_size, expected 3 but got 4"}},
+      {"a narrower product",
+       [&] { mm(x, x.t(), kFloat16); },
+       {"mm: out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs", "float16", "float32"}},
+      {"a wider product", [&] { addmm(halves, halves, halves.t(), kFloat64); }, {"addmm: out_dtype must be"}},
+      {"another dtype in place",
+       [&] { x.clone().cumsum_(0, kFloat64); },
+       {"cumsum_: provided dtype must match the dtype of self. Got float64 and float32"}},
+      {"a short path",
+       [&] {
+         einsum("ij,jk,kl->il", {x, x.t(), x}, {0, 1});
+       },
+       {"einsum: expected contraction path given in path parameter to have size 4 but got 2"}},
+      {"a path beyond",
+       [&] {
+         einsum("ij,jk,kl->il", {x, x.t(), x}, {0, 1, 0, 2});
+       },
+       {"einsum: invalid contraction (0, 2) operand index is out of bounds"}},
+      {"a path to itself",
+       [&] {
+         einsum("ij,jk->ik", {x, x.t()}, {1, 1});
+       },
+       {"einsum: invalid contraction (1, 1) cannot contract an operand with itself"}},
+      {"neither size nor scales",
+       [&] { upsample_nearest2d(image, std::optional<IntArrayRef>(), ArrayRef<double>()); },
+       {"upsample_nearest2d: got 0 scale_factors", "2 for 4 dimensions"}},
+      {"size and scales",
+       [&] {
+         upsample_bilinear2d(image, {2, 2}, false, std::vector<double>{2, 2});
+       },
+       {"upsample_bilinear2d: Must specify exactly one of output_size and scale_factors"}},
+  });
+}

@@ -338,3 +338,16 @@ TEST_CASE("a Scalar has LibTorch's conversions, and prints as LibTorch's", "[nam
   const BFloat16 b = 2.5f;
   CHECK(float(h) + float(b) == 4);
 }
+TEST_CASE("products of half types keep their sums in float32", "[names]") {
+  // 2049 is neither a float16 nor a bfloat16: a rounded result would be 2048
+  for (const DType type : {kFloat16, kBFloat16}) {
+    const Tensor a = full({1, 3}, 1, type), b = tensor({2048.0, 1.0, 0.0}, type).view({3, 1}), c = zeros({1, 1}, type);
+    CHECK(same(mm(a, b, kFloat32), full({1, 1}, 2049.0, kFloat32)));
+    CHECK(same(bmm(a.unsqueeze(0), b.unsqueeze(0), kFloat32), full({1, 1, 1}, 2049.0, kFloat32)));
+    CHECK(same(addmm(c + 3, a, b, kFloat32, 1, 0.5), full({1, 1}, 1027.5, kFloat32)));
+    CHECK(
+        same(baddbmm(c.unsqueeze(0) + 3, a.unsqueeze(0), b.unsqueeze(0), kFloat32), full({1, 1, 1}, 2052.0, kFloat32)));
+  }
+  const Tensor x = sample()[0];
+  CHECK(same(mm(x, x.t(), kFloat64), x.mm(x.t())));
+}

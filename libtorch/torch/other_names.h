@@ -4,6 +4,7 @@
 
 #include "tandem/autograd/node.h"
 #include "tandem/core/tensor.h"
+#include "tandem/ops/linalg/argument_types.h"
 
 namespace tandem {
 
@@ -28,6 +29,10 @@ template <class T> class OptionalArrayRef {
   operator std::optional<ArrayRef<T>>() const { return list_; }
   /// The list; an empty one if there is none. Reductions take an empty list for all dimensions.
   operator ArrayRef<T>() const { return list_.value_or(ArrayRef<T>()); }
+  /// The list as the type that functions here take.
+  operator detail::OptionalDims() const requires(std::is_same_v<T, int64_t>) {
+    return list_ ? detail::OptionalDims(*list_) : detail::OptionalDims();
+  }
   void reset() { list_.reset(); }
 
  private:

@@ -128,6 +128,7 @@ Tensor pow(const Scalar& base, const Tensor& exponent) {
   if (const Autocast cast{cast_policy::pow, exponent}) return pow(base, cast(exponent));
   return wrap_scalar(exponent, base).pow(exponent);
 }
+Tensor remainder(const Scalar& a, const Tensor& x) { return wrap_scalar(x, a).remainder(x); }
 Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent) {
   return assign_out("pow_out", out, exponent, [&] { return pow(base, exponent); });
 }

@@ -19,6 +19,8 @@ TANDEM_ARITHMETIC_ALIASES(TANDEM_DECLARE_BINARY_ALIAS)
 /// Returns base raised to the power of each element.
 Tensor pow(const Scalar& base, const Tensor& exponent);
 Tensor& pow_out(Tensor& out, const Scalar& base, const Tensor& exponent);
+/// Returns the remainder of a / x, with the sign of x.
+Tensor remainder(const Scalar& a, const Tensor& x);
 /// In-place versions: write the result into a.
 inline Tensor& gcd_(Tensor& a, const Tensor& b) { return a.gcd_(b); }
 inline Tensor& lcm_(Tensor& a, const Tensor& b) { return a.lcm_(b); }

@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-TANDEM_CAST_POLICY(none, bitwise_not, bitwise_right_shift);
+TANDEM_CAST_POLICY(none, bitwise_left_shift, bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor);
 
 namespace {
 namespace op_descriptor {
@@ -19,6 +19,9 @@ TANDEM_DEFINE_UNARY_DESCRIPTOR(bitwise_not, CastPolicy::none, integral, nothing,
 TANDEM_BITWISE_OPS(TANDEM_DEFINE_BINARY_OP)
 TANDEM_SHIFT_OPS(TANDEM_DEFINE_BINARY_OP)
 TANDEM_BITWISE_NOT_OPS(TANDEM_DEFINE_UNARY_OP)
+Tensor bitwise_and(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).bitwise_and(b); }
+Tensor bitwise_or(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).bitwise_or(b); }
+Tensor bitwise_xor(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).bitwise_xor(b); }
 Tensor bitwise_left_shift(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).bitwise_left_shift(b); }
 Tensor bitwise_right_shift(const Scalar& a, const Tensor& b) { return wrap_scalar(b, a).bitwise_right_shift(b); }
 

@@ -9,6 +9,9 @@ TANDEM_BITWISE_OPS(TANDEM_DECLARE_BINARY_OP)
 TANDEM_SHIFT_OPS(TANDEM_DECLARE_BINARY_OP)
 TANDEM_BITWISE_NOT_OPS(TANDEM_DECLARE_UNARY_OP)
 // Overloads whose first operand is a number.
+Tensor bitwise_and(const Scalar& a, const Tensor& b);
+Tensor bitwise_or(const Scalar& a, const Tensor& b);
+Tensor bitwise_xor(const Scalar& a, const Tensor& b);
 Tensor bitwise_left_shift(const Scalar& a, const Tensor& b);
 Tensor bitwise_right_shift(const Scalar& a, const Tensor& b);
 

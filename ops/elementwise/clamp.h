@@ -12,19 +12,19 @@ namespace tandem {
 inline Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp(min, max);
 }
-inline Tensor clamp(const Tensor& x, const Tensor& min, const Tensor& max = {}) { return x.clamp(min, max); }
+inline Tensor clamp(const Tensor& x, const Tensor& min = {}, const Tensor& max = {}) { return x.clamp(min, max); }
 inline Tensor& clamp_(Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp_(min, max);
 }
-inline Tensor& clamp_(Tensor& x, const Tensor& min, const Tensor& max = {}) { return x.clamp_(min, max); }
+inline Tensor& clamp_(Tensor& x, const Tensor& min = {}, const Tensor& max = {}) { return x.clamp_(min, max); }
 inline Tensor clip(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp(min, max);
 }
-inline Tensor clip(const Tensor& x, const Tensor& min, const Tensor& max = {}) { return x.clamp(min, max); }
+inline Tensor clip(const Tensor& x, const Tensor& min = {}, const Tensor& max = {}) { return x.clamp(min, max); }
 inline Tensor& clip_(Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max = {}) {
   return x.clamp_(min, max);
 }
-inline Tensor& clip_(Tensor& x, const Tensor& min, const Tensor& max = {}) { return x.clamp_(min, max); }
+inline Tensor& clip_(Tensor& x, const Tensor& min = {}, const Tensor& max = {}) { return x.clamp_(min, max); }
 /// clamp with one bound.
 inline Tensor clamp_min(const Tensor& x, const Scalar& bound) { return x.clamp_min(bound); }
 inline Tensor clamp_min(const Tensor& x, const Tensor& bound) { return x.clamp_min(bound); }

@@ -56,6 +56,8 @@ Tensor& special_xlog1py_out(Tensor& out, const Scalar& x, const Tensor& y);
   TANDEM_SPECIAL_UNARY_ALIASES(X) X(erfcx) X(ndtr) X(ndtri) X(log_ndtr) X(entr) X(i0e) X(i1) X(i1e)
 // clang-format on
 TANDEM_SPECIAL_UNARY_ALIASES(TANDEM_DEFINE_SPECIAL_UNARY_ALIAS)
+/// round() to a number of decimals.
+inline Tensor special_round(const Tensor& x, int64_t decimals) { return x.round(decimals); }
 namespace special {
 TANDEM_SPECIAL_FUNCTIONS(TANDEM_DEFINE_SPECIAL_FUNCTION)
 }  // namespace special

@@ -33,6 +33,9 @@ Tensor where(const Tensor& condition, const Scalar& a, const Scalar& b) {
   return where(condition, wrapped_scalar_tensor(condition.device(), a, dtype),
                wrapped_scalar_tensor(condition.device(), b, dtype));
 }
+Tensor Tensor::where(const Tensor& condition, const Scalar& other) const {
+  return tandem::where(condition, *this, other);
+}
 Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
   return tandem::where(condition, *this, other);
 }

@@ -23,7 +23,14 @@ static Tensor integer_linspace(double start, double end, int64_t steps, const Te
   if (steps == 1) host.fill_(start);
   return host.to(options.device());
 }
-Tensor linspace(double start, double end, int64_t steps, const TensorOptions& options) {
+detail::SequenceEnd::SequenceEnd(const Tensor& value) {
+  TANDEM_CHECK(value.dim() == 0,
+               "linspace and logspace only support 0-dimensional start and end tensors, but got a tensor of sizes ",
+               value.sizes());
+  value_ = value.item();
+}
+Tensor linspace(SequenceEnd first, SequenceEnd last, int64_t steps, const TensorOptions& options) {
+  const double start = first, end = last;
   TANDEM_CHECK(steps >= 0, "linspace: number of steps must be non-negative, got ", steps);
   TANDEM_CHECK(options.dtype() != kBool || steps < 2, "linspace: not implemented for '", options.dtype(),
                "'; accepted: every other dtype, or at most 1 step");
@@ -35,13 +42,13 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions& op
   if (steps > 1) core::select(out, 0, -1).fill_(end);
   return apply_requires_grad(out, options);
 }
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, const TensorOptions& options) {
+Tensor logspace(SequenceEnd start, SequenceEnd end, int64_t steps, double base, const TensorOptions& options) {
   const AutocastOffGuard uncast;
   const DType type = options.dtype();
   // The powers are computed in float64, because exponents rounded to `type` would be too inaccurate.
   const TensorOptions wide = options.requires_grad(false).dtype(kFloat64);
   TANDEM_CHECK(type != kBool, "logspace: not implemented for '", type, "'; accepted: every other dtype");
-  Tensor y = linspace(start.to_double(), end.to_double(), steps, wide);
+  Tensor y = linspace(start, end, steps, wide);
   y = (full({}, base, wide).pow(y)).to(type);
   return options.requires_grad() ? y.requires_grad_() : y;
 }

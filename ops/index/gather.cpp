@@ -20,7 +20,8 @@ static Tensor gather_backward(const Tensor& dy, int64_t dim, const Tensor& index
     return {ddx.gather(dim, ctx.saved(0))};
   });
 }
-Tensor Tensor::gather(int64_t dim, const Tensor& index) const {
+Tensor Tensor::gather(int64_t dim, const Tensor& index, Flag sparse_grad) const {
+  TANDEM_CHECK(!sparse_grad, "gather: sparse_grad is true, but there are no sparse gradients; accepted: false");
   dim = wrap_dim("gather", dim, this->dim());
   const Tensor positions = check_gather_index("gather", *this, dim, index);
   Tensor y = core::empty(index.sizes(), dtype(), device());

@@ -6,6 +6,8 @@
 namespace tandem {
 
 /// Returns y with y[i][j][k] = x[index[i][j][k]][j][k] for dim 0, and accordingly for other dims. y has index's shape.
-inline Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) { return x.gather(dim, index); }
+inline Tensor gather(const Tensor& x, int64_t dim, const Tensor& index, detail::Flag sparse_grad = false) {
+  return x.gather(dim, index, sparse_grad);
+}
 
 }  // namespace tandem

@@ -85,6 +85,14 @@ Tensor Tensor::index_put(ArrayRef<indexing::TensorIndex> indices, const Scalar& 
   return clone().index_put_(indices, value);
 }
 
+Tensor& detail::put_with_tensors(Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value,
+                                 bool accumulate) {
+  return tandem::index_put_(x, indices, value, accumulate);
+}
+Tensor detail::put_copy_with_tensors(const Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value,
+                                     bool accumulate) {
+  return tandem::index_put(x, indices, value, accumulate);
+}
 Tensor& index_put_(Tensor& x, ArrayRef<std::optional<Tensor>> indices, const Tensor& value, Flag accumulate) {
   return x.index_put_(to_tensor_indices(indices), value, accumulate);
 }

@@ -17,6 +17,9 @@ inline Tensor nonzero_static(const Tensor& x, int64_t size, int64_t fill_value =
 }
 /// Returns the number of non-zero elements over the given dimensions, or over all of them, as int64.
 inline Tensor count_nonzero(const Tensor& x, IntArrayRef dims = {}) { return x.count_nonzero(dims); }
+template <std::same_as<std::optional<int64_t>> Dim> Tensor count_nonzero(const Tensor& x, const Dim& dim) {
+  return x.count_nonzero(dim);
+}
 /// Returns whether the only element of x is not 0. @throws Error unless x has one element
 inline bool is_nonzero(const Tensor& x) { return x.is_nonzero(); }
 

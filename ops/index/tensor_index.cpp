@@ -24,6 +24,9 @@ Tensor Tensor::index(ArrayRef<indexing::TensorIndex> indices) const {
     sizes.insert(static_cast<size_t>(p.first_indexed_dim) + d, p.positions.sizes()[d]);
   return reshape_result(rows, sizes);
 }
+Tensor detail::index_with_tensors(const Tensor& x, ArrayRef<std::optional<Tensor>> indices) {
+  return tandem::index(x, indices);
+}
 Tensor index(const Tensor& x, ArrayRef<std::optional<Tensor>> indices) { return x.index(to_tensor_indices(indices)); }
 
 namespace indexing {

@@ -98,7 +98,7 @@ Tensor linalg_norm(const Tensor& x, std::string_view ord, OptionalDims dim, Flag
   return norm_by_order(x, ord, dim, keepdim, dtype);
 }
 
-Tensor nuclear_norm(const Tensor& x, Flag keepdim) { return nuclear_norm(x, {-2, -1}, keepdim); }
+Tensor nuclear_norm(const Tensor& x) { return nuclear_norm(x, {-2, -1}); }
 Tensor nuclear_norm(const Tensor& x, IntArrayRef dim, Flag keepdim) {
   return linalg_matrix_norm(x, "nuc", dim, keepdim);
 }
@@ -153,9 +153,10 @@ Tensor compute_norm(const Tensor& x, double p, IntArrayRef dims, bool keepdim) {
   return r.restore_result_shape(sum_of_squares(r, /*about_mean=*/false).sqrt(), keepdim);
 }
 }  // namespace
-Tensor Tensor::norm(double p) const { return norm(p, IntArrayRef()); }
-Tensor Tensor::norm(double p, IntArrayRef dims, Flag keepdim) const {
-  if (const Autocast cast{cast_policy::norm, *this}) return cast(*this).norm(p, dims, keepdim);
+Tensor Tensor::norm(NormOrder p) const { return norm(p, IntArrayRef()); }
+Tensor Tensor::norm(NormOrder order, IntArrayRef dims, Flag keepdim) const {
+  if (const Autocast cast{cast_policy::norm, *this}) return cast(*this).norm(order, dims, keepdim);
+  const double p = order;
   const OpSpan span("norm");
   TANDEM_CHECK_AS(NotImplementedError, is_floating_point(),
                   "norm: Expected a floating point or complex tensor as input. Got ", dtype());

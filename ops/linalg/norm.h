@@ -24,8 +24,11 @@ Tensor linalg_norm(const Tensor& x, const std::optional<Scalar>& ord = {}, detai
 Tensor linalg_norm(const Tensor& x, std::string_view ord, detail::OptionalDims dim = {}, detail::Flag keepdim = false,
                    std::optional<DType> dtype = {});
 /// Older name of linalg_matrix_norm(x, "nuc").
-Tensor nuclear_norm(const Tensor& x, detail::Flag keepdim = false);
+Tensor nuclear_norm(const Tensor& x);
 Tensor nuclear_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = false);
+template <std::integral Number> Tensor nuclear_norm(const Tensor& x, Number keepdim) {
+  return nuclear_norm(x, {-2, -1}, keepdim);
+}
 /// Returns the square root of the sum of squares over dim, at most two dimensions; all dimensions if dim is empty.
 Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = false);
 
@@ -33,11 +36,12 @@ Tensor frobenius_norm(const Tensor& x, IntArrayRef dim, detail::Flag keepdim = f
 /// are no elements, p must be finite and not negative. For p = 2 squares are summed in double; for other p elements are
 /// first divided by the largest. So for float32 and half types the norm and its gradient are accurate if the result
 /// fits the dtype. For p = 1, |x| is summed as by sum().
-inline Tensor norm(const Tensor& x, double p = 2) { return x.norm(p); }
-inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim = false) {
+inline Tensor norm(const Tensor& x, detail::NormOrder p = 2) { return x.norm(p); }
+inline Tensor norm(const Tensor& x, detail::NormOrder p, DType dtype) { return x.norm(p, dtype); }
+inline Tensor norm(const Tensor& x, detail::NormOrder p, IntArrayRef dims, detail::Flag keepdim = false) {
   return x.norm(p, dims, keepdim);
 }
-inline Tensor norm(const Tensor& x, double p, IntArrayRef dims, detail::Flag keepdim, DType dtype) {
+inline Tensor norm(const Tensor& x, detail::NormOrder p, IntArrayRef dims, detail::Flag keepdim, DType dtype) {
   return x.norm(p, dims, keepdim, dtype);
 }
 /// Scales down each slice along dim whose p-norm exceeds maxnorm, so that its norm becomes maxnorm.

@@ -71,7 +71,7 @@ Tensor apply_loss_weight(const char* op, const Tensor& losses, const Tensor& wei
 }
 }  // namespace
 
-Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, Reduction reduction) {
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, LossReduction reduction) {
   if (const Autocast cast{cast_policy::binary_cross_entropy, x, target, weight}) {
     TANDEM_CHECK(!x.is_cuda(),
                  "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
@@ -93,7 +93,7 @@ Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor&
   return apply_loss_reduction(apply_loss_weight("binary_cross_entropy", losses, weight), reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight,
-                                        const Tensor& pos_weight, Reduction reduction) {
+                                        const Tensor& pos_weight, LossReduction reduction) {
   if (const Autocast cast{cast_policy::binary_cross_entropy_with_logits, x, target, weight, pos_weight})
     return binary_cross_entropy_with_logits(cast(x), cast(target), cast(weight), cast(pos_weight), reduction);
   check_loss_inputs("binary_cross_entropy_with_logits", x, target);

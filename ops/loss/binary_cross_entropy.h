@@ -10,11 +10,12 @@ namespace tandem {
 /// @param weight  weight of each element, which must broadcast to x's sizes; 1 if undefined
 /// @throws Error  if sizes or dtypes differ, or, on the CPU, if x or target is outside [0, 1]
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
-                            Reduction reduction = Reduction::mean);
+                            detail::LossReduction reduction = Reduction::mean);
 /// Returns binary_cross_entropy of sigmoid(x), computed in one step without overflow or loss of digits.
 /// @param x           logits: any numbers
 /// @param pos_weight  factor of the positive term of each class; above 1, a missed positive costs more
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target, const Tensor& weight = {},
-                                        const Tensor& pos_weight = {}, Reduction reduction = Reduction::mean);
+                                        const Tensor& pos_weight = {},
+                                        detail::LossReduction reduction = Reduction::mean);
 
 }  // namespace tandem

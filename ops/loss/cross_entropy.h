@@ -14,10 +14,11 @@ namespace tandem {
 /// @param target  class indices as in nll_loss, or probabilities
 /// @param weight  (C) or undefined
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
-                     Reduction reduction = Reduction::mean, int64_t ignore_index = -100, double label_smoothing = 0);
+                     detail::LossReduction reduction = Reduction::mean, int64_t ignore_index = -100,
+                     double label_smoothing = 0);
 /// Alias of cross_entropy.
 inline Tensor cross_entropy_loss(const Tensor& x, const Tensor& target, const Tensor& weight = {},
-                                 Reduction reduction = Reduction::mean, int64_t ignore_index = -100,
+                                 detail::LossReduction reduction = Reduction::mean, int64_t ignore_index = -100,
                                  double label_smoothing = 0) {
   return cross_entropy(x, target, weight, reduction, ignore_index, label_smoothing);
 }

@@ -68,7 +68,7 @@ Tensor make_length_column(IntArrayRef lengths, const Tensor& like) {
 }  // namespace
 
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths,
-                int64_t blank, Reduction reduction, Flag zero_infinity) {
+                int64_t blank, LossReduction reduction, Flag zero_infinity) {
   if (const Autocast cast{cast_policy::ctc_loss, log_probs, targets})
     return ctc_loss(cast(log_probs), cast(targets), input_lengths, target_lengths, blank, reduction, zero_infinity);
   check_floating_point("ctc_loss", log_probs);
@@ -128,7 +128,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef inpu
   return result(reduction == Reduction::none && !batched ? losses.squeeze(0) : apply_loss_reduction(losses, reduction));
 }
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-                const Tensor& target_lengths, int64_t blank, Reduction reduction, Flag zero_infinity) {
+                const Tensor& target_lengths, int64_t blank, LossReduction reduction, Flag zero_infinity) {
   return ctc_loss(log_probs, targets, lengths_to_vector("input_lengths", input_lengths),
                   lengths_to_vector("target_lengths", target_lengths), blank, reduction, zero_infinity);
 }

@@ -16,9 +16,10 @@ namespace tandem {
 /// @param input_lengths   number of steps of each of the N samples, at most T
 /// @param target_lengths  length of each sample's target. Reduction::mean first divides each loss by this length
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, IntArrayRef input_lengths, IntArrayRef target_lengths,
-                int64_t blank = 0, Reduction reduction = Reduction::mean, detail::Flag zero_infinity = false);
+                int64_t blank = 0, detail::LossReduction reduction = Reduction::mean,
+                detail::Flag zero_infinity = false);
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-                const Tensor& target_lengths, int64_t blank = 0, Reduction reduction = Reduction::mean,
+                const Tensor& target_lengths, int64_t blank = 0, detail::LossReduction reduction = Reduction::mean,
                 detail::Flag zero_infinity = false);
 
 }  // namespace tandem

@@ -8,7 +8,7 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(float32, cosine_embedding_loss, hinge_embedding_loss);
 
-Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, Reduction reduction) {
+Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin, LossReduction reduction) {
   if (const Autocast cast{cast_policy::hinge_embedding_loss, x, target})
     return hinge_embedding_loss(cast(x), cast(target), margin, reduction);
   check_floating_point("hinge_embedding_loss", x);
@@ -16,7 +16,7 @@ Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin
   return apply_loss_reduction(near + where(target != -1, x, Scalar(0)), reduction);
 }
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
-                             Reduction reduction) {
+                             LossReduction reduction) {
   if (const Autocast cast{cast_policy::cosine_embedding_loss, a, b, target})
     return cosine_embedding_loss(cast(a), cast(b), cast(target), margin, reduction);
   TANDEM_CHECK(target.dim() <= 1,

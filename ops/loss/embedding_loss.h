@@ -8,11 +8,11 @@ namespace tandem {
 
 /// Returns x where target is 1, max(0, margin - x) where target is -1, and the sum of both terms for any other target.
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin = 1,
-                            Reduction reduction = Reduction::mean);
+                            detail::LossReduction reduction = Reduction::mean);
 /// Returns 1 - c where target is 1, and max(0, c - margin) where target is -1; c is the cosine of the angle between the
 /// rows of a and b.
 /// @param a, b    (N, D), or (D) with a 0-dim target
 Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin = 0,
-                             Reduction reduction = Reduction::mean);
+                             detail::LossReduction reduction = Reduction::mean);
 
 }  // namespace tandem

@@ -33,7 +33,7 @@ Tensor broadcast_variance(const Tensor& x, const Tensor& var) {
 }  // namespace
 
 Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, bool full, double eps,
-                         Reduction reduction) {
+                         LossReduction reduction) {
   if (const Autocast cast{cast_policy::gaussian_nll_loss, x, target, var})
     return gaussian_nll_loss(cast(x), cast(target), cast(var), full, eps, reduction);
   check_floating_point("gaussian_nll_loss", x);

@@ -11,6 +11,6 @@ namespace tandem {
 /// size replaced by 1 (Nix and Weigend 1994, doi:10.1109/ICNN.1994.374138).
 /// @throws Error if var has other sizes, or, on the CPU, a negative element
 Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, bool full = false, double eps = 1e-6,
-                         Reduction reduction = Reduction::mean);
+                         detail::LossReduction reduction = Reduction::mean);
 
 }  // namespace tandem

@@ -7,7 +7,7 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(float32, huber_loss);
 
-Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, double delta) {
+Tensor huber_loss(const Tensor& x, const Tensor& target, LossReduction reduction, double delta) {
   if (const Autocast cast{cast_policy::huber_loss, x, target})
     return huber_loss(cast(x), cast(target), reduction, delta);
   check_floating_point("huber_loss", x);

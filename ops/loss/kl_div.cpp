@@ -7,7 +7,7 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(float32, kl_div);
 
-Tensor kl_div(const Tensor& x, const Tensor& target, Reduction reduction, Flag log_target) {
+Tensor kl_div(const Tensor& x, const Tensor& target, LossReduction reduction, Flag log_target) {
   if (const Autocast cast{cast_policy::kl_div, x, target}) return kl_div(cast(x), cast(target), reduction, log_target);
   check_floating_point("kl_div", x);
   check_floating_point("kl_div", target);

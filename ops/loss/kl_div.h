@@ -8,7 +8,7 @@ namespace tandem {
 /// probabilities. It is 0 where target is 0. If log_target, target holds logarithms too. Operands broadcast.
 /// Reduction::mean divides by the number of elements; for the divergence of a batch, take the sum and divide by the
 /// number of samples.
-Tensor kl_div(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean,
+Tensor kl_div(const Tensor& x, const Tensor& target, detail::LossReduction reduction = Reduction::mean,
               detail::Flag log_target = false);
 
 }  // namespace tandem

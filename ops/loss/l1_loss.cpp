@@ -7,14 +7,14 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(float32, l1_loss, smooth_l1_loss);
 
-Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+Tensor l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
   if (const Autocast cast{cast_policy::l1_loss, x, target}) return l1_loss(cast(x), cast(target), reduction);
   check_target_size("l1_loss", x, target);
   TANDEM_CHECK(x.dtype() != kBool && target.dtype() != kBool, "l1_loss: x is ", x.dtype(), " and target is ",
                target.dtype(), "; accepted: numbers");
   return apply_loss_reduction((x - target).abs(), reduction);
 }
-Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, Reduction reduction, double beta) {
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction, double beta) {
   if (const Autocast cast{cast_policy::smooth_l1_loss, x, target})
     return smooth_l1_loss(cast(x), cast(target), reduction, beta);
   check_loss_inputs("smooth_l1_loss", x, target);

@@ -13,14 +13,15 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(float32, margin_ranking_loss, multi_margin_loss, multilabel_margin_loss, soft_margin_loss);
 
-Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin, Reduction reduction) {
+Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, double margin,
+                           LossReduction reduction) {
   if (const Autocast cast{cast_policy::margin_ranking_loss, a, b, target})
     return margin_ranking_loss(cast(a), cast(b), cast(target), margin, reduction);
   TANDEM_CHECK(a.dim() == b.dim() && a.dim() == target.dim(), "margin_ranking_loss: a is ", a.sizes(), ", b is ",
                b.sizes(), " and target is ", target.sizes(), "; all must have the same number of dimensions");
   return apply_loss_reduction((target.neg() * (a - b) + margin).clamp_min(0), reduction);
 }
-Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+Tensor soft_margin_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
   if (const Autocast cast{cast_policy::soft_margin_loss, x, target})
     return soft_margin_loss(cast(x), cast(target), reduction);
   check_floating_point("soft_margin_loss", x);
@@ -61,7 +62,7 @@ Tensor apply_row_reduction(const Tensor& losses, const Tensor& x, Reduction redu
 }  // namespace
 
 Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p, const Scalar& margin,
-                         const Tensor& weight, Reduction reduction) {
+                         const Tensor& weight, LossReduction reduction) {
   if (const Autocast cast{cast_policy::multi_margin_loss, x, target, weight})
     return multi_margin_loss(cast(x), cast(target), p, margin, cast(weight), reduction);
   const Tensor rows = check_and_get_class_rows("multi_margin_loss", x, target);
@@ -80,7 +81,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const Scalar& p,
   const Tensor others = arange(classes, TensorOptions(kInt64).device(x.device())) != t;
   return apply_row_reduction(where(others, over, Scalar(0)).sum({1}) / static_cast<double>(classes), x, reduction);
 }
-Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
   if (const Autocast cast{cast_policy::multilabel_margin_loss, x, target})
     return multilabel_margin_loss(cast(x), cast(target), reduction);
   const Tensor rows = check_and_get_class_rows("multilabel_margin_loss", x, target);

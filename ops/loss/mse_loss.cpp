@@ -23,7 +23,7 @@ Tensor squared_error(const Tensor& x, const Tensor& target, bool mean) {
 }
 }  // namespace
 
-Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
   if (const Autocast cast{cast_policy::mse_loss, x, target}) return mse_loss(cast(x), cast(target), reduction);
   const OpSpan span("mse_loss");
   check_loss_inputs("mse_loss", x, target);

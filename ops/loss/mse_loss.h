@@ -9,6 +9,6 @@ namespace tandem {
 /// @param target  tensor with x's sizes and device
 /// @return        a 0-dim tensor; with Reduction::none a tensor with x's sizes
 /// @throws Error  if sizes or devices differ: operands do not broadcast
-Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
+Tensor mse_loss(const Tensor& x, const Tensor& target, detail::LossReduction reduction = Reduction::mean);
 
 }  // namespace tandem

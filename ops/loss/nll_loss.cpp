@@ -40,7 +40,7 @@ Tensor detail::nll_loss_per_row(const Tensor& x, const Tensor& target, const Ten
                      return {ctx.attach_zero_derivative(0, dx)};
                    });
 }
-Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, Reduction reduction,
+Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight, LossReduction reduction,
                 int64_t ignore_index) {
   if (const Autocast cast{cast_policy::nll_loss, log_prob, target, weight})
     return nll_loss(cast(log_prob), cast(target), cast(weight), reduction, ignore_index);

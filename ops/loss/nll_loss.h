@@ -11,14 +11,14 @@ namespace tandem {
 /// @param weight    (C) or undefined
 /// @throws IndexError on the CPU for a target that is out of range
 Tensor nll_loss(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
-                Reduction reduction = Reduction::mean, int64_t ignore_index = -100);
+                detail::LossReduction reduction = Reduction::mean, int64_t ignore_index = -100);
 /// Aliases of nll_loss.
 inline Tensor nll_loss2d(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
-                         Reduction reduction = Reduction::mean, int64_t ignore_index = -100) {
+                         detail::LossReduction reduction = Reduction::mean, int64_t ignore_index = -100) {
   return nll_loss(log_prob, target, weight, reduction, ignore_index);
 }
 inline Tensor nll_loss_nd(const Tensor& log_prob, const Tensor& target, const Tensor& weight = {},
-                          Reduction reduction = Reduction::mean, int64_t ignore_index = -100) {
+                          detail::LossReduction reduction = Reduction::mean, int64_t ignore_index = -100) {
   return nll_loss(log_prob, target, weight, reduction, ignore_index);
 }
 

@@ -10,7 +10,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, poisson_nll_loss);
 
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, Flag log_input, Flag full, double eps,
-                        Reduction reduction) {
+                        LossReduction reduction) {
   if (const Autocast cast{cast_policy::poisson_nll_loss, x, target})
     return poisson_nll_loss(cast(x), cast(target), log_input, full, eps, reduction);
   check_floating_point("poisson_nll_loss", x);

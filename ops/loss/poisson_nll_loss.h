@@ -8,6 +8,6 @@ namespace tandem {
 /// mean x: e^x - target x, or x - target ln(x + eps). If `full`, Stirling's approximation target ln target - target +
 /// ln(2 pi target) / 2 is added where target is above 1.
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, detail::Flag log_input, detail::Flag full, double eps,
-                        Reduction reduction);
+                        detail::LossReduction reduction);
 
 }  // namespace tandem

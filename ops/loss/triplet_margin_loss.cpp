@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(float32, triplet_margin_loss);
 
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin,
-                           double p, double eps, Flag swap, Reduction reduction) {
+                           double p, double eps, Flag swap, LossReduction reduction) {
   if (const Autocast cast{cast_policy::triplet_margin_loss, anchor, positive, negative})
     return triplet_margin_loss(cast(anchor), cast(positive), cast(negative), margin, p, eps, swap, reduction);
   TANDEM_CHECK(anchor.dim() == positive.dim() && anchor.dim() == negative.dim(),

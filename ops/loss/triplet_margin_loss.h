@@ -11,7 +11,7 @@ namespace tandem {
 /// |positive - negative| replaces |anchor - negative| where it is smaller (Balntas et al. 2016).
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin = 1,
                            double p = 2, double eps = 1e-6, detail::Flag swap = false,
-                           Reduction reduction = Reduction::mean);
+                           detail::LossReduction reduction = Reduction::mean);
 
 namespace detail {
 using PairDistance = std::function<Tensor(const Tensor&, const Tensor&)>;

@@ -28,7 +28,8 @@ TANDEM_CAST_POLICY(none, celu, elu, gelu, glu, hardshrink, hardsigmoid, hardswis
   }
 
 // ---- with kernels of their own
-Tensor leaky_relu(const Tensor& x, double slope) {
+Tensor leaky_relu(const Tensor& x, Real negative_slope) {
+  const double slope = negative_slope;
   TANDEM_CHECK(x.is_floating_point(), "leaky_relu: x must be floating point, got ", x.dtype());
   Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), leaky_relu, x, slope, y);
@@ -51,7 +52,8 @@ Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scal
   const Tensor negative = (x * input_scale).expm1() * (alpha.to<double>() * scale.to<double>());
   return (x * scale).where(x > 0, negative);
 }
-Tensor elu(const Tensor& x, double alpha) {
+Tensor elu(const Tensor& x, Real factor) {
+  const double alpha = factor;
   TANDEM_CHECK(x.is_floating_point(), "elu: x must be floating point, got ", x.dtype());
   Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);
   TANDEM_DISPATCH(x.device(), elu, x, alpha, y);
@@ -70,7 +72,8 @@ Tensor elu_backward(const Tensor& dy, const Tensor& x, double alpha) {
                              ctx.needs_grad(1) ? where(x < 0, ddx * dy * x.exp() * alpha, Scalar(0)) : Tensor()};
                    });
 }
-Tensor softplus(const Tensor& x, double beta, double threshold) {
+Tensor softplus(const Tensor& x, Real factor, Real limit) {
+  const double beta = factor, threshold = limit;
   if (const Autocast cast{cast_policy::softplus, x}) return softplus(cast(x), beta, threshold);
   TANDEM_CHECK(x.is_floating_point(), "softplus: x must be floating point, got ", x.dtype());
   Tensor y = core::empty_result(x.sizes(), x.dtype(), x.device(), x);
@@ -323,8 +326,11 @@ TANDEM_ACTIVATION_OPS(TANDEM_DEFINE_UNARY_OP)
   Tensor& name##_ parameters {                                                                         \
     return compute_inplace(#name "_", target, {}, [&](const Tensor& x) { return tandem::name call; }); \
   }
-TANDEM_DEFINE_ACTIVATION_INPLACE(leaky_relu, (Tensor & target, double negative_slope), (x, negative_slope))
-TANDEM_DEFINE_ACTIVATION_INPLACE(elu, (Tensor & target, double alpha), (x, alpha))
+TANDEM_DEFINE_ACTIVATION_INPLACE(leaky_relu, (Tensor & target, Real negative_slope), (x, negative_slope))
+TANDEM_DEFINE_ACTIVATION_INPLACE(elu, (Tensor & target, Real alpha), (x, alpha))
+TANDEM_DEFINE_ACTIVATION_INPLACE(elu,
+                                 (Tensor & target, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale),
+                                 (x, alpha, scale, input_scale))
 TANDEM_DEFINE_ACTIVATION_INPLACE(celu, (Tensor & target, const Scalar& alpha), (x, alpha))
 TANDEM_DEFINE_ACTIVATION_INPLACE(selu, (Tensor & target), (x))
 TANDEM_DEFINE_ACTIVATION_INPLACE(threshold, (Tensor & target, const Scalar& threshold, const Scalar& value),

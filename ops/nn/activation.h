@@ -45,8 +45,9 @@ Tensor rrelu(const Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper
 // In-place versions: write the result into x.
 
 Tensor& gelu_(Tensor& x, std::string_view approximate);
-Tensor& leaky_relu_(Tensor& x, double negative_slope = 0.01);
-Tensor& elu_(Tensor& x, double alpha = 1.0);
+Tensor& leaky_relu_(Tensor& x, detail::Real negative_slope = 0.01);
+Tensor& elu_(Tensor& x, detail::Real alpha = 1.0);
+Tensor& elu_(Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale = 1);
 Tensor& celu_(Tensor& x, const Scalar& alpha = 1.0);
 Tensor& selu_(Tensor& x);
 Tensor& threshold_(Tensor& x, const Scalar& threshold, const Scalar& value);
@@ -58,13 +59,13 @@ Tensor& mish_(Tensor& x);
 Tensor& rrelu_(Tensor& x, const Scalar& lower = 1.0 / 8, const Scalar& upper = 1.0 / 3, detail::Flag training = false);
 
 /// Returns x where x is positive, and negative_slope * x elsewhere. The gradient at 0 is negative_slope.
-Tensor leaky_relu(const Tensor& x, double negative_slope = 0.01);
+Tensor leaky_relu(const Tensor& x, detail::Real negative_slope = 0.01);
 /// Returns x where x is positive, and alpha (e^x - 1) elsewhere.
-Tensor elu(const Tensor& x, double alpha = 1.0);
+Tensor elu(const Tensor& x, detail::Real alpha = 1.0);
 /// Returns scale max(0, x) + min(0, scale alpha (e^(input_scale x) - 1)).
 Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale = 1);
 /// Returns ln(1 + e^(beta x)) / beta, or x itself where beta x exceeds threshold.
-Tensor softplus(const Tensor& x, double beta = 1.0, double threshold = 20.0);
+Tensor softplus(const Tensor& x, detail::Real beta = 1.0, detail::Real threshold = 20.0);
 
 // core/elementwise_ops.h says what sigmoid, relu, silu, gelu and softsign compute.
 TANDEM_ACTIVATION_OPS(TANDEM_DECLARE_UNARY_OP)

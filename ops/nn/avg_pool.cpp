@@ -79,10 +79,10 @@ Tensor avg_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding
               static_cast<double>(*divisor))
                  .to(y.dtype());
 }
-Tensor avg_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding, Flag ceil_mode,
+Tensor avg_pool1d(const Tensor& x, Single kernel, IntArrayRef stride, Single padding, Flag ceil_mode,
                   Flag count_include_pad) {
-  return squeeze_height(avg_pool2d(unsqueeze_height("avg_pool1d", x), {1, kernel},
-                                   prepend_height_stride("avg_pool1d", stride, kernel), {0, padding}, ceil_mode,
+  return squeeze_height(avg_pool2d(unsqueeze_height("avg_pool1d", x), {1, kernel[0]},
+                                   prepend_height_stride("avg_pool1d", stride, kernel[0]), {0, padding[0]}, ceil_mode,
                                    count_include_pad));
 }
 Tensor avg_pool3d(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Flag ceil_mode, Flag count_include_pad,
@@ -137,8 +137,8 @@ static Tensor adaptive_avg_pool_backward(const Tensor& dy, IntArrayRef x_sizes, 
       "adaptive_avg_pool2d_backward", reshape_pool_output(dx, x_sizes), {dy}, {},
       [size](const BackwardContext&, const Tensor& ddx) -> Grads { return {adaptive_avg_pool2d(ddx, size)}; });
 }
-Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size) {
-  return squeeze_height(adaptive_avg_pool2d(unsqueeze_height("adaptive_avg_pool1d", x), {1, size}));
+Tensor adaptive_avg_pool1d(const Tensor& x, Single size) {
+  return squeeze_height(adaptive_avg_pool2d(unsqueeze_height("adaptive_avg_pool1d", x), {1, size[0]}));
 }
 Tensor adaptive_avg_pool3d(const Tensor& x, Triple size) {
   if (const Autocast cast{cast_policy::adaptive_avg_pool3d, x}) return adaptive_avg_pool3d(cast(x), size);

@@ -17,14 +17,14 @@ Tensor adaptive_avg_pool2d(const Tensor& x, detail::Pair output_size);
 
 // ---- composed of the above, for x (N, C, L) or (C, L), and (N, C, D, H, W) or (C, D, H, W). Results are contiguous.
 /// avg_pool2d in one dimension: x (N, C, L) or (C, L).
-Tensor avg_pool1d(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {}, int64_t padding = 0,
+Tensor avg_pool1d(const Tensor& x, detail::Single kernel_size, IntArrayRef stride = {}, detail::Single padding = 0,
                   detail::Flag ceil_mode = false, detail::Flag count_include_pad = true);
 /// avg_pool2d in three dimensions: x (N, C, D, H, W) or (C, D, H, W).
 Tensor avg_pool3d(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {}, detail::Triple padding = 0,
                   detail::Flag ceil_mode = false, detail::Flag count_include_pad = true,
                   std::optional<int64_t> divisor_override = {});
 /// adaptive_avg_pool2d in one dimension: x (N, C, L) or (C, L).
-Tensor adaptive_avg_pool1d(const Tensor& x, int64_t output_size);
+Tensor adaptive_avg_pool1d(const Tensor& x, detail::Single output_size);
 /// adaptive_avg_pool2d in three dimensions: x (N, C, D, H, W) or (C, D, H, W).
 Tensor adaptive_avg_pool3d(const Tensor& x, detail::Triple output_size);
 

@@ -2,6 +2,7 @@
 // conv_tbc, convolution.
 #include "tandem/ops/nn/convolution.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -290,21 +291,21 @@ Tensor remove_height_dim(const Tensor& y) {
 }
 }  // namespace
 
-Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
-              int64_t dilation, int64_t groups) {
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, Single stride, Single padding, Single dilation,
+              int64_t groups) {
   if (const Autocast cast{cast_policy::conv1d, x, weight, bias})
     return conv1d(cast(x), cast(weight), cast(bias), stride, padding, dilation, groups);
   check_dimensions("conv1d", x, weight, 1);
   return remove_height_dim(
-      conv2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding}, {1, dilation}, groups));
+      conv2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride[0]}, {0, padding[0]}, {1, dilation[0]}, groups));
 }
-Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t stride, int64_t padding,
-                        int64_t output_padding, int64_t groups, int64_t dilation) {
+Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias, Single stride, Single padding,
+                        Single output_padding, int64_t groups, Single dilation) {
   if (const Autocast cast{cast_policy::conv_transpose1d, x, weight, bias})
     return conv_transpose1d(cast(x), cast(weight), cast(bias), stride, padding, output_padding, groups, dilation);
   check_dimensions("conv_transpose1d", x, weight, 1);
-  return remove_height_dim(conv_transpose2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride}, {0, padding},
-                                            {0, output_padding}, groups, {1, dilation}));
+  return remove_height_dim(conv_transpose2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, {1, stride[0]},
+                                            {0, padding[0]}, {0, output_padding[0]}, groups, {1, dilation[0]}));
 }
 
 // ---- three dimensions, composed of 2-d convolutions: a volume is a row of images, and the layers of the kernel along
@@ -423,6 +424,26 @@ Tensor convolution(const Tensor& x, const Tensor& weight, const Tensor& bias, In
                       : conv2d(x, weight, bias, stride, padding, dilation, groups);
   return transposed ? conv_transpose3d(x, weight, bias, stride, padding, output_padding, groups, dilation)
                     : conv3d(x, weight, bias, stride, padding, dilation, groups);
+}
+Tensor detail::convolve_with_padding_mode(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                          IntArrayRef stride, std::string_view padding, IntArrayRef dilation,
+                                          int64_t groups) {
+  TANDEM_CHECK(padding == "valid" || padding == "same", op, ": Invalid padding string: '", padding,
+               "'; accepted: \"valid\" and \"same\"");
+  const auto spatial = static_cast<int64_t>(stride.size());
+  check_dimensions(op, x, weight, spatial);
+  Shape before(stride), excess;  // excess: what pad() adds at the end of each dimension, the last dimension first
+  for (int64_t d = spatial; d-- > 0;) {
+    const auto i = static_cast<size_t>(d);
+    TANDEM_CHECK(padding == "valid" || stride[i] == 1, op,
+                 ": padding='same' is not supported for strided convolutions; strides are ", stride);
+    const int64_t all = padding == "same" ? dilation[i] * (weight.size(d + 2) - 1) : 0;
+    before[i] = all / 2;
+    excess.push_back(0), excess.push_back(all % 2);
+  }
+  const bool is_even = std::all_of(excess.begin(), excess.end(), [](int64_t n) { return n == 0; });
+  return convolution(is_even ? x : constant_pad_nd(x, excess), weight, bias, stride, before, dilation,
+                     /*transposed=*/false, {0}, groups);
 }
 Tensor conv_tbc(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t pad) {
   if (const Autocast cast{cast_policy::conv_tbc, x, weight, bias})

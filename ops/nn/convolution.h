@@ -18,11 +18,12 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bia
                         detail::Pair padding = 0, detail::Pair output_padding = 0, int64_t groups = 1,
                         detail::Pair dilation = 1);
 /// conv2d in one dimension: x (N, C, L) or (C, L), weight (O, C / groups, K) -> (N, O, OL).
-Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, int64_t stride = 1, int64_t padding = 0,
-              int64_t dilation = 1, int64_t groups = 1);
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, detail::Single stride = 1,
+              detail::Single padding = 0, detail::Single dilation = 1, int64_t groups = 1);
 /// conv_transpose2d in one dimension: x (N, C, L) or (C, L), weight (C, O / groups, K) -> (N, O, OL).
-Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, int64_t stride = 1,
-                        int64_t padding = 0, int64_t output_padding = 0, int64_t groups = 1, int64_t dilation = 1);
+Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, detail::Single stride = 1,
+                        detail::Single padding = 0, detail::Single output_padding = 0, int64_t groups = 1,
+                        detail::Single dilation = 1);
 /// conv2d in three dimensions: x (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, KD, KH, KW) -> (N, O, OD, OH,
 /// OW). Takes memory for KD copies of x. The result is contiguous.
 Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, detail::Triple stride = 1,
@@ -31,6 +32,34 @@ Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, de
 Tensor conv_transpose3d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, detail::Triple stride = 1,
                         detail::Triple padding = 0, detail::Triple output_padding = 0, int64_t groups = 1,
                         detail::Triple dilation = 1);
+
+namespace detail {
+/// Computes the convolution `op` with padding "valid" (none) or "same": x is padded so that the result has its sizes.
+/// If the number of padding elements is odd, the end gets one more. @throws Error for any other string, and for "same"
+/// with a stride other than 1
+Tensor convolve_with_padding_mode(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                                  IntArrayRef stride, std::string_view padding, IntArrayRef dilation, int64_t groups);
+// A padding that is a string. A template, because the literal 0 converts to a string too.
+template <class Text>
+concept NamedPadding = std::convertible_to<const Text&, std::string_view> && !std::integral<Text>;
+}  // namespace detail
+
+/// The convolutions with padding "valid" or "same" (detail::convolve_with_padding_mode).
+template <detail::NamedPadding Text>
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, detail::Single stride, const Text& padding,
+              detail::Single dilation = 1, int64_t groups = 1) {
+  return detail::convolve_with_padding_mode("conv1d", x, weight, bias, stride, padding, dilation, groups);
+}
+template <detail::NamedPadding Text>
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, detail::Pair stride, const Text& padding,
+              detail::Pair dilation = 1, int64_t groups = 1) {
+  return detail::convolve_with_padding_mode("conv2d", x, weight, bias, stride, padding, dilation, groups);
+}
+template <detail::NamedPadding Text>
+Tensor conv3d(const Tensor& x, const Tensor& weight, const Tensor& bias, detail::Triple stride, const Text& padding,
+              detail::Triple dilation = 1, int64_t groups = 1) {
+  return detail::convolve_with_padding_mode("conv3d", x, weight, bias, stride, padding, dilation, groups);
+}
 
 /// Calls the convolution that weight's number of dimensions and `transposed` select. Each list has one number for each
 /// spatial dimension, or one number for all.

@@ -10,8 +10,9 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(float32, cdist, cosine_similarity, dist, pairwise_distance, pdist);
 
-Tensor Tensor::dist(const Tensor& other, double p) const {
-  if (const Autocast cast{cast_policy::dist, *this, other}) return cast(*this).dist(cast(other), p);
+Tensor Tensor::dist(const Tensor& other, detail::Real order) const {
+  if (const Autocast cast{cast_policy::dist, *this, other}) return cast(*this).dist(cast(other), order);
+  const double p = order;
   const Operands o = promote_operands("dist", *this, other);
   Tensor y;
   {

@@ -5,7 +5,7 @@
 namespace tandem {
 
 /// Returns the p-norm of a - b. See norm for the precision of all functions here.
-inline Tensor dist(const Tensor& a, const Tensor& b, double p = 2) { return a.dist(b, p); }
+inline Tensor dist(const Tensor& a, const Tensor& b, detail::Real p = 2) { return a.dist(b, p); }
 /// Returns the p-norms (..., n, m) of the differences between each row of a (..., n, k) and each row of b (..., m, k).
 Tensor cdist(const Tensor& a, const Tensor& b, double p = 2);
 /// As above. LibTorch's compute_mode (0, 1 or 2) chooses between ways to compute it; Tandem has one, which loses no

@@ -44,7 +44,19 @@ Tensor& embedding_renorm_(Tensor& weight, const Tensor& index, double max_norm, 
   const Tensor limited = where(norms > max_norm, rows * (max_norm / (norms + 1e-7)), rows);
   return weight.index_put_({at}, limited);  // if index names a row twice, the row is written twice, with equal values
 }
-Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx) {
+namespace {
+/// Returns `rows` unchanged, but divides the gradient of each row by the number of times that index names the row.
+Tensor scale_gradient_by_frequency(const Tensor& rows, const Tensor& index, int64_t count) {
+  const Tensor at = index.reshape({-1}), one = ones(at.sizes(), rows.options());
+  const Tensor times =
+      zeros({count}, rows.options()).index_add(0, at, one).index_select(0, at).view(index.sizes()).unsqueeze(-1);
+  return record_op("embedding", core::alias(rows), {rows}, {times},
+                   [](const BackwardContext& ctx, const Tensor& dy) -> Grads { return {dy / ctx.saved(0)}; });
+}
+}  // namespace
+Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx, Flag scale_grad_by_freq,
+                 Flag sparse) {
+  TANDEM_CHECK(!sparse, "embedding: sparse is true, but there are no sparse gradients; accepted: false");
   TANDEM_CHECK(weight.dim() == 2, "embedding: 'weight' must be 2-D, but is ", weight.sizes());
   check_and_convert_index("embedding", weight, index);
   Shape sizes = index.sizes();
@@ -53,7 +65,8 @@ Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_
   Tensor rows = select_rows("embedding", weight, 0, flat);
   if (padding_idx && *padding_idx >= 0)  // rows of padding_idx keep their values, but pass no gradient on
     rows = where((flat == *padding_idx).unsqueeze(1), rows.detach(), rows);
-  return reshape_result(rows, sizes);
+  const Tensor y = reshape_result(rows, sizes);
+  return scale_grad_by_freq ? scale_gradient_by_frequency(y, index, weight.size(0)) : y;
 }
 
 std::optional<int64_t> detail::wrap_padding_idx(const char* name, std::optional<int64_t> padding_idx, int64_t rows) {
@@ -67,15 +80,6 @@ std::optional<int64_t> detail::wrap_padding_idx(const char* name, std::optional<
 
 namespace tandem::nn::functional {
 namespace {
-/// Returns `rows` unchanged, but divides the gradient of each row by the number of times that index names the row.
-Tensor scale_gradient_by_frequency(const Tensor& rows, const Tensor& index, int64_t count) {
-  const Tensor at = index.reshape({-1}), one = ones(at.sizes(), rows.options());
-  const Tensor times =
-      zeros({count}, rows.options()).index_add(0, at, one).index_select(0, at).view(index.sizes()).unsqueeze(-1);
-  return record_op("embedding", core::alias(rows), {rows}, {times},
-                   [](const BackwardContext& ctx, const Tensor& dy) -> Grads { return {dy / ctx.saved(0)}; });
-}
-
 std::vector<int64_t> to_host_vector(const Tensor& t) {
   check_not_recorded("embedding_bag", "the offsets tell where the bags are");
   const Tensor flat = t.to(kCPU, kInt64).contiguous();
@@ -144,8 +148,8 @@ Tensor embedding(const Tensor& index, const Tensor& weight, const EmbeddingFuncO
     Tensor table = weight;
     embedding_renorm_(table, index, *o.max_norm(), o.norm_type());
   }
-  const Tensor rows = tandem::embedding(weight, index, wrap_padding_idx("embedding", o.padding_idx(), weight.size(0)));
-  return o.scale_grad_by_freq() ? scale_gradient_by_frequency(rows, index, weight.size(0)) : rows;
+  return tandem::embedding(weight, index, wrap_padding_idx("embedding", o.padding_idx(), weight.size(0)),
+                           o.scale_grad_by_freq());
 }
 
 Tensor embedding_bag(const Tensor& index, const Tensor& weight, const EmbeddingBagFuncOptions& o) {

@@ -14,8 +14,10 @@ namespace tandem {
 Tensor one_hot(const Tensor& target, int64_t num_classes = -1);
 /// Returns the rows of weight (V, D) at the positions `index`, which may have any shape. The result has the sizes
 /// index.sizes() + (D,). The row padding_idx gets no gradient. A negative padding_idx means no row; in
-/// nn::functional::embedding it counts from the end.
-Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx = {});
+/// nn::functional::embedding it counts from the end. If scale_grad_by_freq, a row's gradient is divided by the number
+/// of times that index names the row. @throws Error if sparse is true: there are no sparse gradients
+Tensor embedding(const Tensor& weight, const Tensor& index, std::optional<int64_t> padding_idx = {},
+                 detail::Flag scale_grad_by_freq = false, detail::Flag sparse = false);
 
 /// Scales down the rows of weight that index names to the p-norm max_norm if their norm exceeds it, where p is
 /// norm_type. Writes weight in place. Not recorded by autograd. embedding_renorm changes and returns a copy of

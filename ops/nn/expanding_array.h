@@ -31,6 +31,7 @@ template <size_t D> struct ExpandingArray : std::array<int64_t, D> {
 };
 
 namespace detail {
+using Single = ExpandingArray<1>;  // one number
 using Pair = ExpandingArray<2>;    // (height, width)
 using Triple = ExpandingArray<3>;  // (depth, height, width)
 }  // namespace detail

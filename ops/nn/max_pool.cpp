@@ -69,15 +69,14 @@ Tensor max_pool2d(const Tensor& x, Pair kernel, IntArrayRef stride, Pair padding
   const bool indices = autograd::any_requires_grad({x});  // max_pool2d needs indices only for the gradient
   return std::get<0>(max_pool(x, make_pool_shape(kernel, stride, padding, dilation, true), ceil_mode, indices));
 }
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding,
-                                                   int64_t dilation, Flag ceil_mode) {
-  const auto [y, index] = max_pool2d_with_indices(unsqueeze_height("max_pool1d", x), {1, kernel},
-                                                  prepend_height_stride("max_pool1d", stride, kernel), {0, padding},
-                                                  {1, dilation}, ceil_mode);
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, Single kernel, IntArrayRef stride, Single padding,
+                                                   Single dilation, Flag ceil_mode) {
+  const auto [y, index] = max_pool2d_with_indices(unsqueeze_height("max_pool1d", x), {1, kernel[0]},
+                                                  prepend_height_stride("max_pool1d", stride, kernel[0]),
+                                                  {0, padding[0]}, {1, dilation[0]}, ceil_mode);
   return {squeeze_height(y), squeeze_height(index)};
 }
-Tensor max_pool1d(const Tensor& x, int64_t kernel, IntArrayRef stride, int64_t padding, int64_t dilation,
-                  Flag ceil_mode) {
+Tensor max_pool1d(const Tensor& x, Single kernel, IntArrayRef stride, Single padding, Single dilation, Flag ceil_mode) {
   return std::get<0>(max_pool1d_with_indices(x, kernel, stride, padding, dilation, ceil_mode));
 }
 std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, Triple k, IntArrayRef stride, Triple p, Triple d,
@@ -156,8 +155,8 @@ std::tuple<Tensor, Tensor> adaptive_max_pool_nd(const char* op, const Tensor& x,
 }
 }  // namespace
 
-std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, int64_t size) {
-  return adaptive_max_pool_nd("adaptive_max_pool1d", x, {size});
+std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, Single size) {
+  return adaptive_max_pool_nd("adaptive_max_pool1d", x, {size[0]});
 }
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, Pair size) {
   return adaptive_max_pool_nd("adaptive_max_pool2d", x, size);

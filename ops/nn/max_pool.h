@@ -25,11 +25,11 @@ std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, detail::Pair
 
 // ---- composed of the above, for x (N, C, L) or (C, L), and (N, C, D, H, W) or (C, D, H, W). Results are contiguous.
 /// max_pool2d in one dimension: x (N, C, L) or (C, L).
-Tensor max_pool1d(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {}, int64_t padding = 0,
-                  int64_t dilation = 1, detail::Flag ceil_mode = false);
+Tensor max_pool1d(const Tensor& x, detail::Single kernel_size, IntArrayRef stride = {}, detail::Single padding = 0,
+                  detail::Single dilation = 1, detail::Flag ceil_mode = false);
 /// Returns (values, indices). An index is the position along L.
-std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, int64_t kernel_size, IntArrayRef stride = {},
-                                                   int64_t padding = 0, int64_t dilation = 1,
+std::tuple<Tensor, Tensor> max_pool1d_with_indices(const Tensor& x, detail::Single kernel_size, IntArrayRef stride = {},
+                                                   detail::Single padding = 0, detail::Single dilation = 1,
                                                    detail::Flag ceil_mode = false);
 /// max_pool2d in three dimensions: x (N, C, D, H, W) or (C, D, H, W).
 Tensor max_pool3d(const Tensor& x, detail::Triple kernel_size, IntArrayRef stride = {}, detail::Triple padding = 0,
@@ -41,7 +41,7 @@ std::tuple<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, detail::Trip
 /// Returns (values, indices): the largest elements of output_size windows that cover the last dimensions. Along a
 /// dimension of size H, window i of I spans the indices floor(i H / I) to ceil((i + 1) H / I) - 1. Indices count in
 /// row-major order over these dimensions. If several elements are equal, the first is chosen.
-std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, int64_t output_size);
+std::tuple<Tensor, Tensor> adaptive_max_pool1d(const Tensor& x, detail::Single output_size);
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& x, detail::Pair output_size);
 std::tuple<Tensor, Tensor> adaptive_max_pool3d(const Tensor& x, detail::Triple output_size);
 

@@ -151,6 +151,59 @@ Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef size, Flag align_corner
 }
 
 namespace {
+/// The sizes of a resized image, and the scale of each dimension.
+struct Target {
+  Shape size;
+  std::vector<std::optional<double>> scales;
+};
+/// Returns the target for either a size or a list of scales.
+Target resolve_target(const char* op, const Tensor& x, const OptionalDims& size, const ScaleFactors& scales,
+                      size_t spatial) {
+  TANDEM_CHECK(size.has_value != scales.list.has_value(), op,
+               ": Must specify exactly one of output_size and scale_factors");
+  if (size.has_value) return {size.dims, std::vector<std::optional<double>>(spatial)};
+  const std::vector<double>& factors = *scales.list;
+  TANDEM_CHECK(factors.size() == spatial && x.dim() == static_cast<int64_t>(spatial) + 2, op, ": got ", factors.size(),
+               " scale_factors for an image of sizes ", x.sizes(), "; accepted: ", spatial, " for ", spatial + 2,
+               " dimensions");
+  Target out;
+  for (size_t d = 0; d < spatial; ++d) {
+    out.size.push_back(static_cast<int64_t>(static_cast<double>(x.sizes()[d + 2]) * factors[d]));
+    out.scales.emplace_back(factors[d]);
+  }
+  return out;
+}
+}  // namespace
+Tensor upsample_nearest1d(const Tensor& x, const OptionalDims& size, const ScaleFactors& scales) {
+  const Target to = resolve_target("upsample_nearest1d", x, size, scales, 1);
+  return upsample_nearest1d(x, to.size, to.scales[0]);
+}
+Tensor upsample_nearest2d(const Tensor& x, const OptionalDims& size, const ScaleFactors& scales) {
+  const Target to = resolve_target("upsample_nearest2d", x, size, scales, 2);
+  return upsample_nearest2d(x, to.size, to.scales[0], to.scales[1]);
+}
+Tensor upsample_nearest3d(const Tensor& x, const OptionalDims& size, const ScaleFactors& scales) {
+  const Target to = resolve_target("upsample_nearest3d", x, size, scales, 3);
+  return upsample_nearest3d(x, to.size, to.scales[0], to.scales[1], to.scales[2]);
+}
+Tensor upsample_linear1d(const Tensor& x, const OptionalDims& size, Flag align_corners, const ScaleFactors& scales) {
+  const Target to = resolve_target("upsample_linear1d", x, size, scales, 1);
+  return upsample_linear1d(x, to.size, align_corners, to.scales[0]);
+}
+Tensor upsample_bilinear2d(const Tensor& x, const OptionalDims& size, Flag align_corners, const ScaleFactors& scales) {
+  const Target to = resolve_target("upsample_bilinear2d", x, size, scales, 2);
+  return upsample_bilinear2d(x, to.size, align_corners, to.scales[0], to.scales[1]);
+}
+Tensor upsample_bicubic2d(const Tensor& x, const OptionalDims& size, Flag align_corners, const ScaleFactors& scales) {
+  const Target to = resolve_target("upsample_bicubic2d", x, size, scales, 2);
+  return upsample_bicubic2d(x, to.size, align_corners, to.scales[0], to.scales[1]);
+}
+Tensor upsample_trilinear3d(const Tensor& x, const OptionalDims& size, Flag align_corners, const ScaleFactors& scales) {
+  const Target to = resolve_target("upsample_trilinear3d", x, size, scales, 3);
+  return upsample_trilinear3d(x, to.size, align_corners, to.scales[0], to.scales[1], to.scales[2]);
+}
+
+namespace {
 /// Names of the interpolation modes, in the order of InterpolationMode: the name in Python, and the name of LibTorch's
 /// constant.
 constexpr const char* kInterpolationModeNames[][2] = {

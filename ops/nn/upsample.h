@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tandem/core/tensor.h"
+#include "tandem/ops/linalg/argument_types.h"
 
 namespace tandem {
 
@@ -26,6 +27,31 @@ Tensor upsample_bicubic2d(const Tensor& x, IntArrayRef output_size, detail::Flag
 Tensor upsample_trilinear3d(const Tensor& x, IntArrayRef output_size, detail::Flag align_corners,
                             std::optional<double> scales_d = {}, std::optional<double> scales_h = {},
                             std::optional<double> scales_w = {});
+
+namespace detail {
+/// The scales of all dimensions as a parameter: an optional list of numbers.
+class ScaleFactors {
+ public:
+  ScaleFactors(const std::vector<double>& list) : list(list) {}
+  ScaleFactors(ArrayRef<double> list) : list(list.vec()) {}
+  ScaleFactors(std::optional<ArrayRef<double>> given) {
+    if (given) list = given->vec();
+  }
+  std::optional<std::vector<double>> list;
+};
+}  // namespace detail
+// The functions above with either a size or a list of scales, one for each dimension.
+Tensor upsample_nearest1d(const Tensor& x, const detail::OptionalDims& size, const detail::ScaleFactors& scales);
+Tensor upsample_nearest2d(const Tensor& x, const detail::OptionalDims& size, const detail::ScaleFactors& scales);
+Tensor upsample_nearest3d(const Tensor& x, const detail::OptionalDims& size, const detail::ScaleFactors& scales);
+Tensor upsample_linear1d(const Tensor& x, const detail::OptionalDims& size, detail::Flag align_corners,
+                         const detail::ScaleFactors& scales);
+Tensor upsample_bilinear2d(const Tensor& x, const detail::OptionalDims& size, detail::Flag align_corners,
+                           const detail::ScaleFactors& scales);
+Tensor upsample_bicubic2d(const Tensor& x, const detail::OptionalDims& size, detail::Flag align_corners,
+                          const detail::ScaleFactors& scales);
+Tensor upsample_trilinear3d(const Tensor& x, const detail::OptionalDims& size, detail::Flag align_corners,
+                            const detail::ScaleFactors& scales);
 
 namespace detail {
 enum class Resampling { nearest, nearest_exact, linear, cubic };

@@ -54,6 +54,22 @@ static Tensor add_product(const char* op, const Tensor& x, const Tensor& product
   const Tensor added = multiply_by_scalar(x, beta);
   return multiply_by_scalar(product, alpha) + added;
 }
+Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, DType out_dtype, Real beta, Real alpha) {
+  if (const Autocast cast{cast_policy::addmm, bias, a, b})
+    return addmm(cast(bias), cast(a), cast(b), out_dtype, beta, alpha);
+  check_product_operands("addmm", a, b);
+  check_out_dtype("addmm", a, out_dtype);
+  const AutocastOffGuard uncast;
+  return addmm(bias.to(out_dtype), a.to(out_dtype), b.to(out_dtype), beta, alpha);
+}
+Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, DType out_dtype, Real beta, Real alpha) {
+  if (const Autocast cast{cast_policy::baddbmm, x, a, b})
+    return baddbmm(cast(x), cast(a), cast(b), out_dtype, beta, alpha);
+  check_product_operands("baddbmm", a, b);
+  check_out_dtype("baddbmm", a, out_dtype);
+  const AutocastOffGuard uncast;
+  return x.to(out_dtype).baddbmm(a.to(out_dtype), b.to(out_dtype), beta, alpha);
+}
 Tensor Tensor::addmm(const Tensor& a, const Tensor& b, detail::Real beta, detail::Real alpha) const {
   return tandem::addmm(*this, a, b, beta, alpha);
 }

@@ -8,6 +8,11 @@ namespace tandem {
 
 /// Returns beta * bias + alpha * (a b) for matrices a (n, k) and b (k, m). bias broadcasts to (n, m).
 Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, detail::Real beta = 1, detail::Real alpha = 1);
+/// addmm and baddbmm whose result has another dtype: float32 for half types (see mm).
+Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b, DType out_dtype, detail::Real beta = 1,
+             detail::Real alpha = 1);
+Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, DType out_dtype, detail::Real beta = 1,
+               detail::Real alpha = 1);
 /// Returns beta * x + alpha * (matrix vector) for matrix (n, k) and vector (k,). x broadcasts to (n,).
 inline Tensor addmv(const Tensor& x, const Tensor& matrix, const Tensor& vector, detail::Real beta = 1,
                     detail::Real alpha = 1) {

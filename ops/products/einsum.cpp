@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "tandem/ops/define_op.h"
 
@@ -140,10 +141,38 @@ LabeledTensor contract(LabeledTensor a, LabeledTensor b, const Labels& kept) {
   return {reshape_result(left.bmm(right), sizes), joined({&batch, &only_a, &only_b})};
 }
 
+/// Multiplies all terms, and sums over the labels that are not in `wanted`.
+LabeledTensor contract_all(std::vector<LabeledTensor> terms, const OptionalDims& path, const Labels& wanted) {
+  const size_t steps = terms.size() - 1;
+  const size_t length = steps == 0 ? 1 : 2 * steps;
+  TANDEM_CHECK(!path.has_value || path.dims.size() == length,
+               "einsum: expected contraction path given in path parameter to have size ", length, " but got ",
+               path.dims.size());
+  for (size_t step = 0; step < steps; ++step) {
+    const int64_t i = path.has_value ? path.dims[2 * step] : 0, j = path.has_value ? path.dims[2 * step + 1] : 1,
+                  count = static_cast<int64_t>(terms.size());
+    TANDEM_CHECK(i >= 0 && j >= 0 && i < count && j < count, "einsum: invalid contraction (", i, ", ", j,
+                 ") operand index is out of bounds; there are ", count, " operands");
+    TANDEM_CHECK(i != j, "einsum: invalid contraction (", i, ", ", j, ") cannot contract an operand with itself");
+    const LabeledTensor a = terms[static_cast<size_t>(i)], b = terms[static_cast<size_t>(j)];
+    terms.erase(terms.begin() + std::max(i, j));
+    terms.erase(terms.begin() + std::min(i, j));
+    Labels kept = wanted;  // labels that the result or another operand still needs
+    for (const LabeledTensor& t : terms) kept.insert(kept.end(), t.labels.begin(), t.labels.end());
+    const auto summed = [&](const LabeledTensor& t, const LabeledTensor& other) {
+      Labels needed = kept;
+      needed.insert(needed.end(), other.labels.begin(), other.labels.end());
+      return sum_labels(t, needed);
+    };
+    LabeledTensor product = sum_labels(contract(summed(a, b), summed(b, a), kept), kept);
+    terms.insert(path.has_value ? terms.end() : terms.begin(), std::move(product));
+  }
+  return sum_labels(terms[0], wanted);
+}
 }  // namespace
 
-Tensor einsum(const std::string& equation, TensorList operands) {
-  if (const Autocast cast{cast_policy::einsum, operands}) return einsum(equation, cast(operands));
+Tensor einsum(const std::string& equation, TensorList operands, const OptionalDims& path) {
+  if (const Autocast cast{cast_policy::einsum, operands}) return einsum(equation, cast(operands), path);
   TANDEM_CHECK(!operands.empty(), "einsum: must provide at least one operand");
   std::string text;
   for (const char c : equation)
@@ -200,19 +229,7 @@ Tensor einsum(const std::string& equation, TensorList operands) {
     TANDEM_CHECK(std::find(wanted.begin(), wanted.end(), wanted[i]) == wanted.begin() + static_cast<std::ptrdiff_t>(i),
                  "einsum: output subscript ", label, " appears more than once in the output");
   }
-  LabeledTensor result = terms[0];
-  for (size_t i = 0; i < terms.size(); ++i) {
-    Labels kept = wanted;  // labels that the result or a later operand still needs
-    for (size_t j = i + 1; j < terms.size(); ++j)
-      kept.insert(kept.end(), terms[j].labels.begin(), terms[j].labels.end());
-    if (i == 0) {
-      result = sum_labels(result, kept);
-      continue;
-    }
-    Labels needed = kept;
-    needed.insert(needed.end(), result.labels.begin(), result.labels.end());
-    result = sum_labels(contract(result, sum_labels(terms[i], needed), kept), kept);
-  }
+  const LabeledTensor result = contract_all(std::move(terms), path, wanted);
   if (result.labels == wanted) return result.x;
   // returned without a copy if there is only one operand, so that the result is a view, as in PyTorch
   const Tensor y = permute_to_labels(result, wanted);

@@ -78,6 +78,25 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
                " and batch2 is ", b.sizes(), "; accepted: (b, n, k) and (b, k, m)");
   return differentiable_matmul("bmm", a, b);
 }
+void detail::check_out_dtype(const char* op, const Tensor& a, DType out_dtype) {
+  TANDEM_CHECK(out_dtype == a.dtype() || (out_dtype == kFloat32 && is_reduced_floating_point(a.dtype())), op,
+               ": out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs, but is ", out_dtype, " for ",
+               a.dtype());
+}
+Tensor mm(const Tensor& a, const Tensor& b, DType out_dtype) {
+  if (const Autocast cast{cast_policy::mm, a, b}) return mm(cast(a), cast(b), out_dtype);
+  check_product_operands("mm", a, b);
+  check_out_dtype("mm", a, out_dtype);
+  const AutocastOffGuard uncast;
+  return mm(a.to(out_dtype), b.to(out_dtype));
+}
+Tensor bmm(const Tensor& a, const Tensor& b, DType out_dtype) {
+  if (const Autocast cast{cast_policy::bmm, a, b}) return bmm(cast(a), cast(b), out_dtype);
+  check_product_operands("bmm", a, b);
+  check_out_dtype("bmm", a, out_dtype);
+  const AutocastOffGuard uncast;
+  return bmm(a.to(out_dtype), b.to(out_dtype));
+}
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (const Autocast cast{cast_policy::matmul, a, b}) return matmul(cast(a), cast(b));
   check_product_operands("matmul", a, b);

@@ -19,6 +19,13 @@ Tensor randint(int64_t low, int64_t high, IntArrayRef sizes, const TensorOptions
 Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options, std::optional<MemoryFormat> format) {
   return randint_like(x, 0, high, options, format);
 }
+Tensor randint_like(const Tensor& x, const Tensor& high, const TensorOptions& options,
+                    std::optional<MemoryFormat> format) {
+  TANDEM_CHECK(high.dim() == 0 && high.is_cpu(),
+               "randint_like: high must be a scalar tensor and on CPU, but has sizes ", high.sizes(), " and is on ",
+               high.device());
+  return randint_like(x, 0, high.item().to<int64_t>(), options, format);
+}
 Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options,
                     std::optional<MemoryFormat> format) {
   TANDEM_CHECK(low < high, "randint_like: random_ expects 'from' to be less than 'to', but got from=", low,

@@ -14,6 +14,9 @@ Tensor randint_like(const Tensor& x, int64_t high, const TensorOptions& options 
                     std::optional<MemoryFormat> format = {});
 Tensor randint_like(const Tensor& x, int64_t low, int64_t high, const TensorOptions& options = {},
                     std::optional<MemoryFormat> format = {});
+/// randint_like with a high that is a 0-dim tensor on the CPU. Its fraction is cut off.
+Tensor randint_like(const Tensor& x, const Tensor& high, const TensorOptions& options = {},
+                    std::optional<MemoryFormat> format = {});
 /// Returns integers in [from, to) with x's sizes and dtype. from defaults to 0. If `to` is not given, integers go up to
 /// the largest one that the dtype holds (for int64, one less); for floating dtypes, up to the largest integer below
 /// which the dtype holds every integer exactly.

@@ -145,10 +145,17 @@ std::tuple<Tensor, Tensor> cumulative_extreme(const char* op, const Tensor& x, i
 std::tuple<Tensor, Tensor> Tensor::cummax(int64_t dim) const { return cumulative_extreme("cummax", *this, dim, true); }
 std::tuple<Tensor, Tensor> Tensor::cummin(int64_t dim) const { return cumulative_extreme("cummin", *this, dim, false); }
 
-Tensor& Tensor::cumsum_(int64_t dim) const {
+/// Checks the dtype given for an in-place operation.
+static void check_inplace_dtype(const char* op, const Tensor& x, std::optional<DType> dtype) {
+  TANDEM_CHECK(!dtype || *dtype == x.dtype(), op, ": provided dtype must match the dtype of self. Got ", *dtype,
+               " and ", x.dtype());
+}
+Tensor& Tensor::cumsum_(int64_t dim, std::optional<DType> dtype) const {
+  check_inplace_dtype("cumsum_", self(), dtype);
   return compute_inplace("cumsum_", self(), {}, [&](const Tensor& x) { return x.cumsum(dim); });
 }
-Tensor& Tensor::cumprod_(int64_t dim) const {
+Tensor& Tensor::cumprod_(int64_t dim, std::optional<DType> dtype) const {
+  check_inplace_dtype("cumprod_", self(), dtype);
   return compute_inplace("cumprod_", self(), {}, [&](const Tensor& x) { return x.cumprod(dim); });
 }
 

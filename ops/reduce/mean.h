@@ -11,7 +11,7 @@ inline Tensor mean(const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim 
 }
 Tensor& mean_out(Tensor& out, const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false);
 /// Returns the mean of the elements after conversion to a floating dtype.
-inline Tensor mean(const Tensor& x, DType dtype) { return x.mean(dtype); }
+inline Tensor mean(const Tensor& x, std::optional<DType> dtype) { return x.mean(dtype); }
 inline Tensor mean(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
   return x.mean(dims, keepdim, dtype);
 }

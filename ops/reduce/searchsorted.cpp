@@ -9,7 +9,7 @@ namespace tandem {
 TANDEM_CAST_POLICY(none, bucketize, searchsorted);
 
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, Flag out_int32, Flag right,
-                    const std::optional<std::string>& side, const Tensor& sorter) {
+                    std::optional<std::string_view> side, const Tensor& sorter) {
   const char* op = "searchsorted";
   TANDEM_CHECK(!side || *side == "left" || *side == "right", op, "(): side can only be 'left' or 'right' but got ",
                side.value_or(""));
@@ -72,7 +72,7 @@ Tensor detail::wrapped_scalar_tensor(const Tensor& x, const Scalar& s) {
   return full({}, s, TensorOptions(result_type(x, s)).device(x.device()));
 }
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, Flag out_int32, Flag right,
-                    const std::optional<std::string>& side, const Tensor& sorter) {
+                    std::optional<std::string_view> side, const Tensor& sorter) {
   TANDEM_CHECK(sorted_sequence.dim() == 1,
                "searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
                "boundaries tensor dim(",

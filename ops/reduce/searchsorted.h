@@ -10,9 +10,9 @@ namespace tandem {
 /// the order that sorts the sequence. The result is int64, or int32 if out_int32; for a NaN it is the length of the
 /// sequence. Dtypes promote.
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, detail::Flag out_int32 = false,
-                    detail::Flag right = false, const std::optional<std::string>& side = {}, const Tensor& sorter = {});
+                    detail::Flag right = false, std::optional<std::string_view> side = {}, const Tensor& sorter = {});
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& value, detail::Flag out_int32 = false,
-                    detail::Flag right = false, const std::optional<std::string>& side = {}, const Tensor& sorter = {});
+                    detail::Flag right = false, std::optional<std::string_view> side = {}, const Tensor& sorter = {});
 /// Returns, for each value, the index of the interval between ascending 1-d boundaries that contains the value. Same as
 /// searchsorted with boundaries as the sequence.
 Tensor bucketize(const Tensor& values, const Tensor& boundaries, detail::Flag out_int32 = false,

@@ -9,7 +9,7 @@ namespace tandem {
 inline Tensor sum(const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false) { return x.sum(dims, keepdim); }
 Tensor& sum_out(Tensor& out, const Tensor& x, IntArrayRef dims = {}, detail::Flag keepdim = false);
 /// Returns the sum of the elements after conversion to another dtype.
-inline Tensor sum(const Tensor& x, DType dtype) { return x.sum(dtype); }
+inline Tensor sum(const Tensor& x, std::optional<DType> dtype) { return x.sum(dtype); }
 inline Tensor sum(const Tensor& x, IntArrayRef dims, detail::Flag keepdim, std::optional<DType> dtype) {
   return x.sum(dims, keepdim, dtype);
 }

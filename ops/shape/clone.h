@@ -10,6 +10,6 @@ inline Tensor copy(const Tensor& x, const Tensor& source, bool non_blocking = fa
 }
 
 /// Returns a copy of x that autograd records, with x's layout or in the given memory format.
-Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
+Tensor clone(const Tensor& x, std::optional<MemoryFormat> format = {});
 
 }  // namespace tandem

@@ -7,7 +7,7 @@ namespace tandem {
 
 TANDEM_CAST_POLICY(none, broadcast_tensors, expand);
 
-Tensor Tensor::expand(IntArrayRef wanted) const {
+Tensor Tensor::expand(IntArrayRef wanted, Flag /*implicit*/) const {
   return record_view("expand", core::expand(*this, wanted), *this,
                      [sizes = Shape(sizes())](const BackwardContext&, const Tensor& dy) -> Grads {
                        return {tandem::sum_to_size(dy, sizes)};

@@ -65,11 +65,18 @@ Tensor Tensor::tile(IntArrayRef repeats) const {
   return repeat(all);
 }
 
-Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) const {
+/// Checks the size of the result of repeat_interleave, if the caller gave one.
+static void check_output_size(std::optional<int64_t> given, int64_t size) {
+  TANDEM_CHECK(!given || *given == size, "repeat_interleave: Invalid output_size, expected ", size, " but got ",
+               *given);
+}
+Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given,
+                                 std::optional<int64_t> output_size) const {
   TANDEM_CHECK(repeats >= 0, "repeat_interleave: Repeats must be non-negative, got ", repeats);
   TANDEM_CHECK_AS(IndexError, !given || dim() > 0, "repeat_interleave: Dimension specified as ", given.value_or(0),
                   " but tensor has no dimensions; pass no dim for a scalar");
   if (!given) {
+    check_output_size(output_size, numel() * repeats);
     return numel() == 0 ? reshape({0}).clone()
                         : reshape_result(reshape({-1, 1}).expand({numel(), repeats}).clone(MemoryFormat::Contiguous),
                                          {numel() * repeats});
@@ -79,12 +86,13 @@ Tensor Tensor::repeat_interleave(int64_t repeats, std::optional<int64_t> given) 
   const int64_t outer = numel_of(IntArrayRef(sizes).slice(0, d)), n = sizes[d];
   const int64_t inner = numel_of(IntArrayRef(sizes).slice(d + 1, sizes.size() - d - 1));
   sizes[d] *= repeats;
+  check_output_size(output_size, sizes[d]);
   return reshape_result(
       reshape({outer * n, 1, inner}).expand({outer * n, repeats, inner}).clone(MemoryFormat::Contiguous), sizes);
 }
 
 /// Returns a vector that lists each position i of the vector `counts`, repeated counts[i] times.
-static Tensor repeat_indices(const Tensor& counts, int64_t positions) {
+static Tensor repeat_indices(const Tensor& counts, int64_t positions, std::optional<int64_t> output_size) {
   check_not_recorded("repeat_interleave", "the number of slices depends on the values of repeats");
   TANDEM_CHECK(counts.dim() <= 1, "repeat_interleave: repeats must be 0-dim or 1-dim tensor, got ", counts.sizes());
   TANDEM_CHECK(counts.dtype() == kInt64 || counts.dtype() == kInt32,
@@ -101,21 +109,23 @@ static Tensor repeat_indices(const Tensor& counts, int64_t positions) {
     TANDEM_CHECK(n >= 0, "repeat_interleave: repeats can not be negative, got ", n);
     index.insert(index.end(), static_cast<size_t>(n), i);
   }
+  check_output_size(output_size, static_cast<int64_t>(index.size()));
   Tensor y = empty({static_cast<int64_t>(index.size())}, kInt64);
   std::copy(index.begin(), index.end(), y.data<int64_t>());
   return y.to(counts.device());
 }
-Tensor Tensor::repeat_interleave(const Tensor& repeats, std::optional<int64_t> given) const {
+Tensor Tensor::repeat_interleave(const Tensor& repeats, std::optional<int64_t> given,
+                                 std::optional<int64_t> output_size) const {
   if (!given || dim() == 0) {
     if (given) wrap_dim("repeat_interleave", *given, dim());
-    return reshape({-1}).index_select(0, repeat_indices(repeats, numel()));
+    return reshape({-1}).index_select(0, repeat_indices(repeats, numel(), output_size));
   }
   const int64_t d = wrap_dim("repeat_interleave", *given, dim());
-  return index_select(d, repeat_indices(repeats, size(d)));
+  return index_select(d, repeat_indices(repeats, size(d), output_size));
 }
-Tensor repeat_interleave(const Tensor& repeats) {
+Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> output_size) {
   TANDEM_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat, got ", repeats.sizes());
-  return repeat_indices(repeats, repeats.numel()).to(repeats.dtype());
+  return repeat_indices(repeats, repeats.numel(), output_size).to(repeats.dtype());
 }
 
 }  // namespace tandem

@@ -55,6 +55,10 @@ Tensor& Tensor::set_(const Tensor& source) const {
   bump_version();
   return self();
 }
+Tensor& Tensor::set_(const Tensor& source, int64_t storage_offset, IntArrayRef sizes, IntArrayRef strides) const {
+  const Shape row_major = core::strides_of("set_", sizes, MemoryFormat::Contiguous);
+  return set_(source.detach().as_strided(sizes, strides.empty() ? IntArrayRef(row_major) : strides, storage_offset));
+}
 Tensor& Tensor::set_() const { return set_(empty({0}, options())); }
 
 }  // namespace tandem

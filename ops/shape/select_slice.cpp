@@ -20,6 +20,12 @@ Tensor Tensor::narrow(int64_t d, int64_t start, int64_t length) const {
                        return {dx};
                      });
 }
+Tensor Tensor::narrow(int64_t d, const Tensor& start, int64_t length) const {
+  TANDEM_CHECK(start.dim() == 0 && is_integer(start.dtype()),
+               "narrow: start must be an 0-dim integral Tensor, but has sizes ", start.sizes(), " and dtype ",
+               start.dtype());
+  return narrow(d, start.item().to<int64_t>(), length);
+}
 Tensor Tensor::narrow_copy(int64_t d, int64_t start, int64_t length) const {
   return narrow(d, start, length).clone(MemoryFormat::Contiguous);
 }

@@ -9,6 +9,9 @@ namespace tandem {
 inline Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   return x.narrow(dim, start, length);
 }
+inline Tensor narrow(const Tensor& x, int64_t dim, const Tensor& start, int64_t length) {
+  return x.narrow(dim, start, length);
+}
 inline Tensor select(const Tensor& x, int64_t dim, int64_t index) { return x.select(dim, index); }
 inline Tensor slice(const Tensor& x, int64_t dim = 0, std::optional<int64_t> start = {},
                     std::optional<int64_t> end = {}, int64_t step = 1) {

@@ -22,6 +22,9 @@ inline std::vector<Tensor> tensor_split(const Tensor& x, int64_t sections, int64
 inline std::vector<Tensor> tensor_split(const Tensor& x, IntArrayRef indices, int64_t dim = 0) {
   return x.tensor_split(indices, dim);
 }
+inline std::vector<Tensor> tensor_split(const Tensor& x, const Tensor& indices_or_sections, int64_t dim = 0) {
+  return x.tensor_split(indices_or_sections, dim);
+}
 /// tensor_split along dimension 1 (hsplit; 0 for vectors), 0 (vsplit) and 2 (dsplit). @throws Error unless `sections`
 /// divides the size
 inline std::vector<Tensor> hsplit(const Tensor& x, int64_t sections) { return x.hsplit(sections); }

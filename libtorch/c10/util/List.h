@@ -18,6 +18,8 @@ template <class T> class List {
   List(std::initializer_list<T> elements) : elements_(std::make_shared<std::vector<T>>(elements)) {}
   explicit List(ArrayRef<T> elements) : elements_(std::make_shared<std::vector<T>>(elements.begin(), elements.end())) {}
   explicit List(std::vector<T> elements) : elements_(std::make_shared<std::vector<T>>(std::move(elements))) {}
+  /// The elements, for functions that read a list.
+  operator ArrayRef<T>() const { return *elements_; }
   /// Returns a list with copies of the elements.
   List copy() const { return List(*elements_); }
   T get(size_t i) const { return elements_->at(i); }
