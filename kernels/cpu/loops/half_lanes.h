@@ -1,5 +1,5 @@
-// Loads and stores of vectors whose elements may be of a half type, and are computed in float. The conversions are
-// those of core/half.h, on all lanes at once.
+// Loads and stores of vectors whose elements may be of a half type, and are computed in float. All lanes are converted
+// at once, by the formulas of core/half.h.
 #pragma once
 #include "tandem/kernels/cpu/loops/lanes.h"
 
