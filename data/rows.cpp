@@ -77,6 +77,7 @@ Tensor merge_rows(TensorList sources, const std::vector<RowPosition>& positions)
   }
   if (!can_memcpy) {
     std::vector<size_t> rows;
+    rows.reserve(positions.size());
     for (const RowPosition& at : positions) rows.push_back(starts[at.source] + at.row);
     return gather_rows(cat(sources), rows);
   }

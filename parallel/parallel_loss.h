@@ -50,10 +50,10 @@ template <class Loss, class Output, class Target>
 concept LossFunction = std::is_invocable_r_v<LossPart, const Loss&, const Output&, const Target&>;
 
 /// Whether a loss module has one loss for each row of scores; other losses of two inputs have one for each element.
-template <class Impl>
-inline constexpr bool kHasLossPerRow =
-    std::is_same_v<Impl, MultiMarginLossImpl> || std::is_same_v<Impl, MultiLabelMarginLossImpl> ||
-    std::is_same_v<Impl, MultiLabelSoftMarginLossImpl>;
+template <class Impl> constexpr bool has_loss_per_row() {
+  return std::is_same_v<Impl, MultiMarginLossImpl> || std::is_same_v<Impl, MultiLabelMarginLossImpl> ||
+         std::is_same_v<Impl, MultiLabelSoftMarginLossImpl>;
+}
 /// Returns the LossPart of one shard for a loss module such as nn::CrossEntropyLoss. Reduction::mean averages over the
 /// whole batch, not over the shard.
 template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, const Tensor& y, const Tensor& target) {
@@ -64,7 +64,7 @@ template <LossModule Impl> LossPart loss_part(const ModuleHolder<Impl>& loss, co
   if (loss->options.reduction() == Reduction::mean) {
     if constexpr (requires { options.ignore_index(); })
       weight = total_target_weight(output, target, options.weight(), options.ignore_index());
-    else if constexpr (kHasLossPerRow<Impl>)
+    else if constexpr (has_loss_per_row<Impl>())
       weight = full({}, output.dim() == 2 ? static_cast<double>(output.size(0)) : 1.0, output.options());
     else
       weight = full({}, static_cast<double>(output.numel()), output.options());
