@@ -15,7 +15,10 @@ namespace {
 
 std::string epoch_label(const Fit& fit) {
   const std::optional<int64_t>& all = fit.options().max_epochs();
-  return "epoch " + std::to_string(fit.epoch() + 1) + (all && *all > 0 ? "/" + std::to_string(*all) : "");
+  std::string label("epoch ");
+  label.append(std::to_string(fit.epoch() + 1));
+  if (all && *all > 0) label.append("/").append(std::to_string(*all));
+  return label;
 }
 /// Returns "train_loss 0.3125, val_loss 0.4": the metrics that `wanted` accepts.
 std::string format_metrics(const Fit& fit, const std::function<bool(const std::string&)>& wanted) {
