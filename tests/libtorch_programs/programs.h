@@ -1,6 +1,8 @@
 // Headers for units of several programs. They are included first, so that #include lines within a program's namespace
 // have no effect.
 #pragma once
+#include <c10/util/Logging.h>
+#include <c10/util/tempfile.h>
 #include <torch/torch.h>
 
 #include <algorithm>
