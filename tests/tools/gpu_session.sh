@@ -15,8 +15,9 @@ fail() { echo "gpu_session_test: $*"; exit 1; }
 # Each file of the CUDA backend has tags, each tag has tests, and the tag of each test is known.
 script=$source/benchmarks/gpu_session.sh
 eval "$(sed -n '/^tags_of()/,/^}/p; /^all_tags=/p' "$script")"
-for file in "$source"/kernels/cuda/*; do
-  file=kernels/cuda/${file##*/}
+for file in "$source"/kernels/cuda/* "$source"/kernels/cuda/*/*; do
+  [ -f "$file" ] || continue
+  file=${file#"$source"/}
   case $file in *CMakeLists.txt) continue ;; esac
   [ "$(tags_of "$file")" != "$all_tags" ] || fail "no tags are named for $file"
 done
