@@ -115,12 +115,12 @@ __global__ void multiply_tiles(const uint16_t* x, int tiles, float* y) {
   TANDEM_SHARED(uint16_t, tile, [256]);
   using namespace tandem::emulation;
   const unsigned t = threadIdx.x, lane = t % 32;
-  uint16_t* const to = tile + 8 * t;
   const uint16_t* const row = tile + lane % 16 * 16 + lane / 16 * 8;
   float sums[4] = {};
   uint32_t a[4];
   for (int i = 0; i < tiles; ++i) {
-    if (t < 32) copy_async(to, x + 256 * i + 8 * t, true), wait_for_copies();  // at matrix_arrival // at matrix_reuse
+    if (t < 32)
+      copy_async(tile + 8 * t, x + 256 * i + 8 * t, true), wait_for_copies();  // at matrix_arrival // at matrix_reuse
     if (!planted("matrix_arrival")) __syncthreads();
     load_matrices(a, row, false);  // at matrix_arrival // at matrix_reuse
     multiply_matrices(true, sums, a, {a[0], a[2]}, SourceLocation::here());
