@@ -1,6 +1,6 @@
 // Trains a GRU to predict the next character of a text, and lets it write: early stopping, the best checkpoint, and the
 // perplexity of the last tenth of the text.
-// usage: char_gru TEXT [EPOCHS [FOLDER [STRATEGY [DEVICES]]]]
+// usage: char_gru TEXT [EPOCHS [FOLDER [STRATEGY [DEVICES]]]]      FOLDER: new, for checkpoints
 #include <tandem/tandem.h>
 #include <tandem/train/train.h>
 

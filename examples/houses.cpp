@@ -1,6 +1,7 @@
 // Predicts a price from the columns of a CSV file: early stopping, the best checkpoint, R2 and the mean absolute error
 // on rows that training does not see, and TensorBoard.
-// usage: houses FILE.csv [FOLDER [STRATEGY [DEVICES]]]      columns of the file: area, rooms, city, price
+// usage: houses FILE.csv [FOLDER [STRATEGY [DEVICES]]]
+//   FILE.csv: its columns are area, rooms, city, price; FOLDER: new, for checkpoints and TensorBoard's files
 #include <tandem/tandem.h>
 #include <tandem/train/train.h>
 

@@ -1,6 +1,7 @@
 // Classifies images that lie in one folder for each class: random changes, early stopping, the best checkpoint, a
 // confusion matrix of images that training does not see, and TensorBoard.
-// usage: image_folder IMAGES [FOLDER [STRATEGY [DEVICES]]]      IMAGES: a folder with folders of JPEG or PNG files
+// usage: image_folder IMAGES [FOLDER [STRATEGY [DEVICES]]]
+//   IMAGES: a folder with folders of JPEG or PNG files; FOLDER: new, for checkpoints and TensorBoard's files
 #include <tandem/tandem.h>
 #include <tandem/train/train.h>
 

@@ -44,18 +44,21 @@ set(files ${CMAKE_CURRENT_BINARY_DIR}/example_files)
 add_test(NAME "small files for the examples" COMMAND make_example_files ${files})
 set_tests_properties("small files for the examples" PROPERTIES FIXTURES_SETUP example_files)
 tandem_example_test("example houses predicts prices from a CSV file"
-                    COMMAND example_houses ${files}/houses.csv ${CMAKE_CURRENT_BINARY_DIR}/houses
+                    COMMAND sh -c "rm -rf \"$2\" && \"$0\" \"$1\" \"$2\"" $<TARGET_FILE:example_houses>
+                            ${files}/houses.csv ${CMAKE_CURRENT_BINARY_DIR}/houses
                     EXPECT "300 rows: R2 0[.]9[0-9]+, mean error 0[.][01][0-9]+ .*step_[0-9]+[.]pt")
 if(TANDEM_HAS_PNG)
   tandem_example_test("example image_folder tells dark from light images, under DDP"
-                      COMMAND example_image_folder ${files}/images ${CMAKE_CURRENT_BINARY_DIR}/image_folder ddp 2
+                      COMMAND sh -c "rm -rf \"$2\" && \"$0\" \"$1\" \"$2\" ddp 2" $<TARGET_FILE:example_image_folder>
+                              ${files}/images ${CMAKE_CURRENT_BINARY_DIR}/image_folder
                       EXPECT "1[56] of 16 right")
   set_tests_properties("example image_folder tells dark from light images, under DDP" PROPERTIES
                        FIXTURES_REQUIRED "digits;example_files")
 endif()
 set_tests_properties("example houses predicts prices from a CSV file" PROPERTIES FIXTURES_REQUIRED "digits;example_files")
 tandem_example_test("example char_gru learns a page of this project, and writes"
-                    COMMAND example_char_gru ${PROJECT_SOURCE_DIR}/docs/course.md 2 ${CMAKE_CURRENT_BINARY_DIR}/char_gru
+                    COMMAND sh -c "rm -rf \"$2\" && \"$0\" \"$1\" 2 \"$2\"" $<TARGET_FILE:example_char_gru>
+                            ${PROJECT_SOURCE_DIR}/docs/course.md ${CMAKE_CURRENT_BINARY_DIR}/char_gru
                     EXPECT "perplexity [12][0-9][.].*it writes:\nThe ")
 foreach(strategy single dp dp_loss ddp)
   set(devices 2)
