@@ -26,6 +26,18 @@ TEST_CASE("take_along_dim counts an index outside of the dimension modulo its si
   CHECK(rows.grad().equal(tensor({{1.f, 0.f, 0.f}, {1.f, 0.f, 0.f}})));
 }
 
+TEST_CASE("elu with scales has PyTorch's values and gradients far from 0, at 0 and at NaN", "[edges]") {
+  // torch._C._nn.elu(x, 1.5, 2.0, 0.5), PyTorch 2.15
+  const Tensor x = tensor({1000.0f, -1000.0f, 0.0f, 2.0f, -2.0f, INFINITY, -INFINITY, NAN}).requires_grad_();
+  const Tensor y = elu(x, 1.5, 2.0, 0.5);
+  y.sum().backward();
+  const Tensor values = tensor({2000.0f, -3.0f, 0.0f, 4.0f, -1.8963615894317627f, INFINITY, -3.0f});
+  const Tensor gradients = tensor({2.0f, 0.0f, 1.5f, 2.0f, 0.5518192052841187f, 2.0f, 0.0f, 2.0f});
+  CHECK(y.narrow(0, 0, 7).allclose(values, 1e-6, 1e-7));  // a few units in the last place
+  CHECK(std::isnan(y[7].item<float>()));
+  CHECK(x.grad().allclose(gradients, 1e-6, 1e-7));
+}
+
 TEST_CASE("an index without elements may be of any dtype where gather and scatter take it", "[edges]") {
   const Tensor x = ones({3});
   for (const DType type : {kUInt8, kInt16, kBool, kFloat32}) {

@@ -47,7 +47,8 @@ void detail::FitState::begin_metrics() {
 void detail::FitState::publish_metrics() {
   std::vector<std::pair<std::string, double>> numbers;
   for (const auto& [name, metric] : hooks.registered_metrics()) {
-    const Tensor value = metric->compute().to(kCPU);
+    // With one rank, other processes of the job do not take part, although there may be a process group.
+    const Tensor value = (strategy->world_size() > 1 ? metric->compute() : metric->compute_on_this_rank()).to(kCPU);
     metric_values[name] = value;
     if (value.numel() == 1) numbers.emplace_back(name, value.item<double>());
   }

@@ -75,16 +75,19 @@ inline bool hasOpenMP() { return Context::hasOpenMP(); }
 inline bool hasLAPACK() { return Context::hasLAPACK(); }
 inline int64_t getNumGPUs() { return cuda::device_count(); }
 
-/// Operations of different threads always run at the same time in Tandem, so this number only keeps its value.
-/// @throws Error unless n is positive
+namespace detail {
 inline int& num_interop_threads() {
   static int threads = get_num_threads();
   return threads;
 }
-inline int get_num_interop_threads() { return num_interop_threads(); }
+}  // namespace detail
+/// Returns the number that set_num_interop_threads() has set. It has no effect: operations of different threads always
+/// run at the same time in Tandem.
+inline int get_num_interop_threads() { return detail::num_interop_threads(); }
+/// @throws Error unless n is positive
 inline void set_num_interop_threads(int n) {
   TANDEM_CHECK(n > 0, "set_num_interop_threads: expected a positive number of threads, got ", n);
-  num_interop_threads() = n;
+  detail::num_interop_threads() = n;
 }
 
 namespace detail {

@@ -49,8 +49,10 @@ Tensor leaky_relu_backward(const Tensor& dy, const Tensor& x, double slope) {
                    });
 }
 Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
-  const Tensor negative = (x * input_scale).expm1() * (alpha.to<double>() * scale.to<double>());
-  return (x * scale).where(x > 0, negative);
+  const Tensor is_low = x <= 0;
+  // Other elements are replaced by 0, as their exponential may be infinite, and its gradient NaN.
+  const Tensor low = x.masked_fill(is_low.logical_not(), 0);
+  return ((low * input_scale).expm1() * (alpha.to<double>() * scale.to<double>())).where(is_low, x * scale);
 }
 Tensor elu(const Tensor& x, Real factor) {
   const double alpha = factor;

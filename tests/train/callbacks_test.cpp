@@ -33,6 +33,25 @@ train::DataSource eight() { return train::DataSource(test::classes(8)).batch_siz
 
 }  // namespace
 
+TEST_CASE("a fresh training refuses a folder with later checkpoints before its first step, and can continue",
+          "[train]") {
+  const test::TemporaryFolder folder;
+  const auto fit = [&](const std::string& ckpt_path, int64_t epochs) {
+    auto module = train::make_training_module(test::plain_net(), nn::CrossEntropyLoss(), test::sgd());
+    train::Trainer trainer(quiet()
+                               .max_epochs(epochs)
+                               .default_root_dir(folder.path())
+                               .ckpt_path(ckpt_path)
+                               .callback(train::ModelCheckpoint()));
+    trainer.fit(module, eight());
+    return trainer.global_step();
+  };
+  CHECK(fit("", 2) == 2);
+  CHECK_THROWS_WITH(fit("", 3), Contains("training begins at step 0") && Contains("checkpoint of step") &&
+                                    Contains("ckpt_path(\"last\")"));
+  CHECK(fit("last", 3) == 3);
+}
+
 TEST_CASE("training ends when the metric has not improved for `patience` validations, on all ranks alike", "[train]") {
   const std::string strategy = GENERATE("single", "ddp_local");
   const auto stopped_after = [&](const std::vector<double>& scores, train::EarlyStoppingOptions options) {

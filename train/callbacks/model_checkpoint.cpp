@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 
 #include "tandem/core/internal.h"
@@ -24,6 +25,15 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options) : options_(std:
 
 void ModelCheckpoint::on_train_start(Fit& fit) {
   folder_ = options_.dirpath().empty() ? fit.options().default_root_dir() + "/checkpoints" : options_.dirpath();
+  if (fit.rank() != 0 || !std::filesystem::is_directory(folder_)) return;
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    int64_t step = -1;
+    // Saving would fail, but only after training for a while.
+    TANDEM_CHECK(std::sscanf(file.path().filename().c_str(), "step_%ld.pt", &step) != 1 || step <= fit.global_step(),
+                 "ModelCheckpoint: training begins at step ", fit.global_step(), ", but ", folder_,
+                 " has a checkpoint of step ", step,
+                 "; accepted: ckpt_path(\"last\") to continue that training, or another default_root_dir or dirpath");
+  }
 }
 
 void ModelCheckpoint::request(Fit& fit, bool metric_may_be_missing) {

@@ -26,9 +26,11 @@ void Metric::update(const Tensor& preds, const Tensor& target) {
   ++num_updates_;
 }
 
-Tensor Metric::compute() const {
+Tensor Metric::compute() const { return compute_over(sync_group()); }
+Tensor Metric::compute_on_this_rank() const { return compute_over(nullptr); }
+
+Tensor Metric::compute_over(const ProcessGroupPtr& group) const {
   const NoGradGuard guard;
-  const ProcessGroupPtr group = sync_group();
   int64_t num_updates = num_updates_;
   if (group) {
     const Tensor count = full({1}, num_updates, TensorOptions().dtype(kInt64).device(group->device()));

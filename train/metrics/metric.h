@@ -43,6 +43,8 @@ class Metric {
   /// group of several ranks, all ranks must call compute(), and get the value over the batches of all ranks. The
   /// accumulated states do not change, so that further updates may follow. Prints a warning before the first update.
   Tensor compute() const;
+  /// Returns the metric over the batches of this rank.
+  Tensor compute_on_this_rank() const;
   /// Forgets all batches.
   void reset();
   /// Adds the batches of another metric of the same class and options.
@@ -91,6 +93,8 @@ class Metric {
     std::vector<Tensor> values;  // CAT: one tensor per batch; otherwise one tensor, or none before the first batch
   };
   distributed::ProcessGroupPtr sync_group() const;
+  /// Returns the metric over the ranks of a group; over this rank's batches if it is null.
+  Tensor compute_over(const distributed::ProcessGroupPtr& group) const;
   Tensor local_value(const State& state) const;
   Tensor value_over_ranks(const State& state, const distributed::ProcessGroupPtr& group) const;
   void append(State& state, const Tensor& value) const;
