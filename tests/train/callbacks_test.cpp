@@ -47,7 +47,7 @@ TEST_CASE("a fresh training refuses a folder with later checkpoints before its f
     return trainer.global_step();
   };
   CHECK(fit("", 2) == 2);
-  CHECK_THROWS_WITH(fit("", 3), Contains("training begins at step 0") && Contains("checkpoint of step") &&
+  CHECK_THROWS_WITH(fit("", 3), Contains("training begins anew") && Contains("checkpoint of step") &&
                                     Contains("ckpt_path(\"last\")"));
   CHECK(fit("last", 3) == 3);
 }

@@ -25,13 +25,13 @@ ModelCheckpoint::ModelCheckpoint(ModelCheckpointOptions options) : options_(std:
 
 void ModelCheckpoint::on_train_start(Fit& fit) {
   folder_ = options_.dirpath().empty() ? fit.options().default_root_dir() + "/checkpoints" : options_.dirpath();
-  if (fit.rank() != 0 || !std::filesystem::is_directory(folder_)) return;
+  const bool is_fresh = fit.options().ckpt_path().empty();
+  if (!is_fresh || fit.rank() != 0 || !std::filesystem::is_directory(folder_)) return;
   for (const auto& file : std::filesystem::directory_iterator(folder_)) {
     int64_t step = -1;
     // Saving would fail, but only after training for a while.
-    TANDEM_CHECK(std::sscanf(file.path().filename().c_str(), "step_%ld.pt", &step) != 1 || step <= fit.global_step(),
-                 "ModelCheckpoint: training begins at step ", fit.global_step(), ", but ", folder_,
-                 " has a checkpoint of step ", step,
+    TANDEM_CHECK(std::sscanf(file.path().filename().c_str(), "step_%ld.pt", &step) != 1,
+                 "ModelCheckpoint: training begins anew, but ", folder_, " has a checkpoint of step ", step,
                  "; accepted: ckpt_path(\"last\") to continue that training, or another default_root_dir or dirpath");
   }
 }
