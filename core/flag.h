@@ -6,7 +6,7 @@
 
 namespace tandem::detail {
 
-/// @throws Error that says what a bool argument may be
+/// @throws Error that lists the values of a bool argument
 [[noreturn]] void throw_invalid_flag(long long value);
 /// A bool parameter. As in LibTorch, x.sum(0, 1) means dimension 0 with keepdim. Other numbers, as in x.sum(0, 2), are
 /// an error, because the user means dimensions.

@@ -104,7 +104,7 @@ void ComposedOptimizer::update_batch(const OptimizerParamGroup& group, size_t fi
       const Tensor out = to_compute_tensor(t);
       return skip.defined() && out.storage() == t.storage() ? out.clone() : out;
     };
-    // Where the parameter is not the rounded master weight, the program has changed it.
+    // The program has changed those elements of the parameter that are not the rounded master weight.
     Parameter compute{weights.is_same(p)
                           ? compute_tensor(p)
                           : to_compute_tensor(where(weights.to(p.dtype()) == p, weights, p.to(kFloat32))),

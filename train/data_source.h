@@ -14,7 +14,7 @@ namespace detail {
 struct SourceSettings {
   int rank = 0, ranks = 1;
   uint64_t seed = 0;
-  std::optional<Device> device = {};  // device to which workers move batches; nullopt: they stay on the CPU
+  std::optional<Device> device = {};  // device of the batches after loading; nullopt: the CPU
   bool pin_memory = false;
 };
 
@@ -122,7 +122,7 @@ template <class Dataset> class LoaderSource final : public BatchSource {
 
 }  // namespace detail
 
-/// A dataset, and the options with which the Trainer loads it:
+/// A dataset, and the options of its loader:
 ///
 ///     train::DataSource(dataset).batch_size(64).shuffle(true).workers(2)
 ///

@@ -13,7 +13,7 @@ namespace detail {
 struct FitState;
 }  // namespace detail
 
-/// The state of a training on one rank, and the functions with which a callback can change its course.
+/// The state of a training on one rank, and functions that change its course, for callbacks.
 class Fit {
  public:
   /// This rank's number. Only rank 0 should write files or print.

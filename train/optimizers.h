@@ -29,7 +29,7 @@ class Optimizers {
   template <class O>
   requires std::is_base_of_v<optim::Optimizer, O> Optimizers(std::shared_ptr<O> optimizer)
       : optimizer_(std::move(optimizer)) {}
-  /// Adds a schedule. All schedules run in the order in which they were added.
+  /// Adds a schedule. All schedules run in the order of these calls.
   /// @param interval   "epoch": a step at the end of each epoch; "step": a step after each step of the optimizer
   /// @param frequency  number of epochs or steps from one step of the schedule to the next
   /// @throws Error for another interval, a frequency below 1, and a schedule of another optimizer
@@ -41,7 +41,7 @@ class Optimizers {
   Optimizers& schedule(std::shared_ptr<optim::ReduceLROnPlateauScheduler> plateau, const std::string& monitor);
   /// The optimizer.
   const std::shared_ptr<optim::Optimizer>& optimizer() const { return optimizer_; }
-  /// The schedules, in the order in which they were added.
+  /// The schedules, in the order of the calls of schedule().
   const std::vector<detail::Schedule>& schedules() const { return schedules_; }
 
  private:

@@ -102,7 +102,7 @@ class TrainingStepDdp final : public nn::parallel::DistributedDataParallelBase {
     post_forward(forward, {sum});
     return sum;
   }
-  /// Joins a step in which this rank has no batch. Returns the sum of all parameters. Its backward with a zero gradient
+  /// Joins a step as a rank without a batch. Returns the sum of all parameters. Its backward with a zero gradient
   /// gives each parameter a zero gradient, even if a parameter is NaN.
   Tensor sum_of_parameters() {
     const nn::parallel::ForwardStatePtr forward = pre_forward(0);

@@ -1,4 +1,4 @@
-// Checkpoints of a fit(): what they hold, when they are saved, and how a fit() continues from one.
+// Saves the checkpoints of a fit(), and restores them.
 #include <filesystem>
 #include <limits>
 

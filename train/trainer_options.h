@@ -91,12 +91,12 @@ class TrainerOptions {
   TANDEM_ARG(bool, enable_progress_bar) = true;
   /// Folder for files; checkpoints are in its folder "checkpoints".
   TANDEM_ARG(std::string, default_root_dir) = ".";
-  /// Checkpoint from which fit() continues: a file, or a folder whose latest checkpoint is used. "last": the latest in
+  /// Checkpoint that fit() continues: a file, or a folder whose latest checkpoint is used. "last": the latest in
   /// the default folder; if there is none, training begins from the start, so that a restarted job continues.
   TANDEM_ARG(std::string, ckpt_path) = "";
 
  public:
-  /// Adds a callback. All are called in the order in which they were added. On ranks that are threads, rank 0 calls
+  /// Adds a callback. Callbacks run in the order of these calls. On ranks that are threads, rank 0 calls
   /// this object, and the other ranks call copies of it.
   template <class C> TrainerOptions& callback(std::shared_ptr<C> callback) {
     callbacks_.push_back({callback, [](const Callback& original) -> std::shared_ptr<Callback> {
@@ -124,7 +124,7 @@ class TrainerOptions {
     /// Returns a copy of `original`.
     std::shared_ptr<Callback> (*copy)(const Callback& original);
   };
-  /// The callbacks, in the order in which they were added.
+  /// The callbacks, in the order of the calls of callback().
   const std::vector<CallbackEntry>& callbacks() const { return callbacks_; }
   /// The functions that receive metrics.
   const std::vector<Logger>& loggers() const { return loggers_; }

@@ -102,7 +102,7 @@ CsvContents CsvReader::read() {
   fill_means();
   for (size_t i = 0; i < categories_.size(); ++i)
     if (categories_[i].is_learned) sort_categories(i);
-  // The options of all columns, in the order in which they were given, with the values found above
+  // The options of all columns, in the order of the call, with the values found above
   std::vector<CsvColumn> fitted = options_.columns();
   if (fitted.empty()) fitted.assign(names.begin(), names.end());
   for (CsvColumn& column : fitted) {

@@ -36,7 +36,7 @@ class WeightedRandomSampler : public Sampler<> {
   Tensor weights_;  // (examples) float64
   int64_t num_samples_;
   bool replacement_;
-  tandem::detail::PhiloxState next_state_;  // position in the sampler's stream from which the next epoch is drawn
+  tandem::detail::PhiloxState next_state_;  // position of the next epoch's first draw in the sampler's stream
   std::vector<size_t> indices_;             // indices of this epoch
   size_t index_ = 0;
 };

@@ -1,4 +1,4 @@
-// LibTorch's names for what Tandem has under another name, or what needs no more than a few lines.
+// LibTorch's names for features that Tandem has under another name, and a few small classes.
 #pragma once
 #include <string_view>
 

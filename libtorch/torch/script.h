@@ -1,4 +1,4 @@
-// What programs without TorchScript use of LibTorch's <torch/script.h>. The names of TorchScript itself exist, and
+// LibTorch's <torch/script.h> for programs without TorchScript. The names of TorchScript itself exist, and
 // their use is an error of the compiler that says what to do instead.
 #pragma once
 #include <torch/torch.h>

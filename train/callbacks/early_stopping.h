@@ -26,7 +26,7 @@ struct EarlyStoppingOptions {
 class EarlyStopping : public Callback {
  public:
   explicit EarlyStopping(EarlyStoppingOptions options = {});
-  /// The epoch in which it ended the training; nullopt if it has not.
+  /// Number of the epoch that this callback ended early; nullopt if there is none.
   std::optional<int64_t> stopped_epoch() const { return stopped_epoch_; }
   /// The best value so far; nullopt before the first check.
   std::optional<double> best_score() const { return best_; }

@@ -25,7 +25,7 @@ struct ModelCheckpointOptions {
   TANDEM_ARG(bool, save_last) = true;
 };
 
-/// Saves the whole state of the training, from which ckpt_path continues, under the names of CheckpointManager:
+/// Saves the whole state of the training, which ckpt_path continues, under the names of CheckpointManager:
 /// FOLDER/step_100.pt. All ranks decide alike, because metrics are the same on all ranks.
 class ModelCheckpoint : public Callback {
  public:

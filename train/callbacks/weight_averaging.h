@@ -39,7 +39,7 @@ struct StochasticWeightAveragingOptions {
   TANDEM_ARG(double, swa_lrs);
   /// First epoch that counts, from 0 on.
   TANDEM_ARG(int64_t, swa_epoch_start) = 0;
-  /// Number of epochs in which the rate goes from its value to swa_lrs, along half a cosine.
+  /// Number of epochs that the rate takes from its value to swa_lrs, along half a cosine.
   TANDEM_ARG(int64_t, annealing_epochs) = 10;
 };
 

@@ -10,7 +10,7 @@ class AUROCOptions : public ClassificationOptions<AUROCOptions> {
   /// @param task  see ClassificationOptions
   AUROCOptions(std::string task) : ClassificationOptions(std::move(task)) {}
   AUROCOptions(const char* task) : ClassificationOptions(task) {}
-  /// How the areas of classes or labels become one. "macro": their mean. "weighted": mean weighted by the number of
+  /// Combination of the areas of classes or labels. "macro": their mean. "weighted": mean weighted by the number of
   /// elements of the class in target. "none": one area per class. "micro", for the task multilabel only: area over all
   /// labels together. The task binary has only one area.
   TANDEM_ARG(std::string, average) = "macro";

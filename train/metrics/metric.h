@@ -59,7 +59,7 @@ class Metric {
   void load(serialize::InputArchive& archive);
 
  protected:
-  /// How two values of a state become one. SUM: added. MAX: larger element. CAT: concatenated along the first
+  /// Combination of two values of a state. SUM: added. MAX: larger element. CAT: concatenated along the first
   /// dimension. MERGE: by merge_states().
   enum class Reduction { SUM, MAX, CAT, MERGE };
 
@@ -72,7 +72,7 @@ class Metric {
   Metric& operator=(const Metric&) = default;
   Metric& operator=(Metric&&) = default;
 
-  /// Declares a state. States are numbered in the order of these calls.
+  /// Declares a state. The number of a state is the number of calls before.
   /// @param initial  value before the first batch; undefined for CAT, and for MERGE if the shape depends on the batches
   void add_state(std::string name, Tensor initial, Reduction reduction);
   /// Returns the states of one batch, in the order of add_state(), on the device of the batch. Called without autograd.

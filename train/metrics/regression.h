@@ -61,7 +61,7 @@ class R2ScoreOptions : public MetricOptions<R2ScoreOptions> {
   /// Number of independent regressors, for the adjusted score 1 - (1 - R2) (n - 1) / (n - adjusted - 1). If there are
   /// too few examples for it, the value is R2, with a warning.
   TANDEM_ARG(int64_t, adjusted) = 0;
-  /// How the scores of several outputs become one. "uniform_average": their mean. "variance_weighted": mean weighted by
+  /// Combination of the scores of several outputs. "uniform_average": their mean. "variance_weighted": mean weighted by
   /// the outputs' variances. "raw_values": one score per output.
   TANDEM_ARG(std::string, multioutput) = "uniform_average";
 };

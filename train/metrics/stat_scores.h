@@ -10,7 +10,7 @@ class StatScoresOptions : public ClassificationOptions<StatScoresOptions> {
   /// @param task  see ClassificationOptions
   StatScoresOptions(std::string task) : ClassificationOptions(std::move(task)) {}
   StatScoresOptions(const char* task) : ClassificationOptions(task) {}
-  /// How the scores of classes or labels become one. "micro": from the counts of all classes together. "macro": their
+  /// Combination of the scores of classes or labels. "micro": from the counts of all classes together. "macro": their
   /// mean; the task multiclass leaves out classes that occur in neither preds nor target (with top_k > 1, in target).
   /// "weighted": mean weighted by the number of elements of the class in target. "none": one score per class. The task
   /// binary has only one score.
@@ -19,7 +19,7 @@ class StatScoresOptions : public ClassificationOptions<StatScoresOptions> {
   TANDEM_ARG(int64_t, top_k) = 1;
   /// Score above which a label counts as predicted. For the tasks binary and multilabel.
   TANDEM_ARG(double, threshold) = 0.5;
-  /// Score, 0 or 1, of a class for which the quotient is 0 / 0. Accuracy accepts only 0.
+  /// Score, 0 or 1, of a class whose quotient is 0 / 0. Accuracy accepts only 0.
   TANDEM_ARG(double, zero_division) = 0;
 };
 using AccuracyOptions = StatScoresOptions;

@@ -6,7 +6,7 @@
 namespace tandem::kernels::cpu::TANDEM_ISA {
 namespace {
 
-/// Loads kBytes / sizeof(C) elements of type T, and converts them to the type C in which they are computed.
+/// Loads kBytes / sizeof(C) elements of type T, and converts them to C, the type of the computation.
 template <class T, int kBytes> TANDEM_HD LaneVector<OpMath<T>, kBytes> load_converted(const T* x) {
   using C = OpMath<T>;
   if constexpr (__is_same(T, C)) {
