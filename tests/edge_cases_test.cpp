@@ -298,6 +298,11 @@ TEST_CASE("what PyTorch refuses is refused, with a sentence", "[edges]") {
          tensor({{1, 2}, {3., 4.}});
        },
        {"tensor: Expected all elements of the tensor to have the same scalar type: int64, but got", "float32"}},
+      {"a list of numbers of 16 and of 64 bits",
+       [] {
+         tensor({int16_t{1}, int16_t{2}}), tensor({{int16_t{1}}, {2}});
+       },
+       {"same scalar type: int16, but got element of scalar type: int64"}},
       {"index", [&] { x.index(ArrayRef<indexing::TensorIndex>()); }, {"index: the list of indices is empty"}},
       {"index_put_", [&] { x.index_put_(ArrayRef<indexing::TensorIndex>(), x); }, {"index_put_: the list of indices"}},
       {"ParameterDict",

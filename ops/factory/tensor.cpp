@@ -15,15 +15,13 @@ NestedList::NestedList(std::initializer_list<NestedList> rows) : sizes_{static_c
     TANDEM_CHECK(row.sizes_ == rows.begin()->sizes_,
                  "tensor: Expected all sub-lists to have sizes: ", rows.begin()->sizes_,
                  ", but got sub-list with sizes: ", row.sizes_);
-    const bool mixed = !values_.empty() && !row.values_.empty() && values_.front().kind() != row.values_.front().kind();
-    TANDEM_CHECK(!mixed,
-                 "tensor: Expected all elements of the tensor to have the same scalar type: ", values_.front().dtype(),
-                 ", but got element of scalar type: ", row.values_.front().dtype());
-    TANDEM_CHECK(&row == rows.begin() || row.narrow_dtype_ == narrow_dtype_ || row.values_.empty(),
-                 "tensor: Expected all elements of the tensor to have the same scalar type, but the list has numbers "
-                 "of several ",
-                 "types of less than 32 bits");
-    narrow_dtype_ = row.narrow_dtype_;
+    if (row.values_.empty()) continue;
+    const bool is_first = values_.empty();
+    TANDEM_CHECK(
+        is_first || (values_.front().kind() == row.values_.front().kind() && narrow_dtype_ == row.narrow_dtype_),
+        "tensor: Expected all elements of the tensor to have the same scalar type: ", element_dtype(),
+        ", but got element of scalar type: ", row.element_dtype());
+    if (is_first) narrow_dtype_ = row.narrow_dtype_;
     values_.insert(values_.end(), row.values_.begin(), row.values_.end());
   }
   if (rows.size())

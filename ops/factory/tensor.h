@@ -27,6 +27,8 @@ class NestedList {
     if constexpr (sizeof(T) < 4 && !std::is_same_v<T, bool>) return dtype_of<T>();
     return {};
   }
+  /// Returns the dtype of the first number; there must be one.
+  DType element_dtype() const { return narrow_dtype_ ? *narrow_dtype_ : values_.front().dtype(); }
   std::vector<Scalar> values_;
   Shape sizes_;
   Scalar empty_list_scalar_type_ = 0.0;
