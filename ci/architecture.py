@@ -27,6 +27,7 @@ SAYS = {
     "logs": "metrics for TensorBoard, CSV",
     "parallel": "DataParallel, DDP, collectives",
     "train": "the Trainer, callbacks, metrics",
+    "text": "tokenizers, corpora",
     "models": "MLP, LeNet, BERT, GPT",
     "benchmarks": "timings beside PyTorch",
     "examples": "small programs, on tandem.h",

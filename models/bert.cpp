@@ -1,11 +1,11 @@
 // Implements reset() and forward() of BertModel and its layers, and reads BertConfig from a config.json.
 #include "tandem/models/bert.h"
 
-#include "tandem/models/json_file.h"
 #include "tandem/nn/init.h"
 #include "tandem/ops/ops.h"
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/file.h"
+#include "tandem/serialize/json_file.h"
 
 namespace tandem::models {
 namespace {
@@ -20,7 +20,7 @@ void check_positive(const char* name, int64_t value) {
 }  // namespace
 
 BertConfig BertConfig::from_json_file(const std::string& path) {
-  const detail::JsonFile file(path);
+  const tandem::detail::JsonFile file(path);
   const auto only = [&](const char* key, const std::string& accepted) {
     const std::string text = file.text(key).value_or(accepted);
     TANDEM_CHECK(text == accepted, path, ": ", key, " is ", text, "; accepted: ", accepted);

@@ -6,17 +6,18 @@
 #include <numeric>
 
 #include "tandem/core/internal.h"
-#include "tandem/models/json_file.h"
 #include "tandem/ops/ops.h"
+#include "tandem/serialize/json_file.h"
 #include "tandem/serialize/module.h"
 
 namespace tandem::models {
 namespace {
 
-using detail::JsonFile;
+using tandem::detail::JsonFile;
 std::string join_path(const std::string& folder, const std::string& name) {
   return (std::filesystem::path(folder) / name).string();
 }
+
 bool file_exists(const std::string& path) { return std::filesystem::exists(path); }
 
 std::string find_weights_file(const std::string& folder) {
@@ -27,8 +28,8 @@ std::string find_weights_file(const std::string& folder) {
 
 }  // namespace
 
-data::BertTokenizer load_bert_tokenizer(const std::string& folder) {
-  data::BertTokenizerOptions o;
+text::BertTokenizer load_bert_tokenizer(const std::string& folder) {
+  text::BertTokenizerOptions o;
   const std::string path = join_path(folder, "tokenizer_config.json");
   if (file_exists(path)) {
     const JsonFile file(path);
@@ -45,7 +46,7 @@ data::BertTokenizer load_bert_tokenizer(const std::string& folder) {
     text("cls_token", o.cls_token());
     text("mask_token", o.mask_token());
   }
-  return data::BertTokenizer(join_path(folder, "vocab.txt"), o);
+  return text::BertTokenizer(join_path(folder, "vocab.txt"), o);
 }
 
 SentenceTransformer::SentenceTransformer(const std::string& folder, Device device)
@@ -82,7 +83,7 @@ void SentenceTransformer::read_modules(const std::string& folder) {
   }
 }
 
-Tensor SentenceTransformer::forward(const data::BatchEncoding& batch) {
+Tensor SentenceTransformer::forward(const text::BatchEncoding& batch) {
   // A batch without padding needs no mask, neither in the attention nor in the mean. The test is made before the mask
   // is copied to the device, because item() would wait for a GPU.
   const bool padded = !batch.attention_mask.all().item<bool>();

@@ -1,14 +1,14 @@
 // SentenceTransformer maps sentences to vectors. The cosine of two vectors measures how similar the meanings are
 // (Reimers & Gurevych 2019, arXiv:1908.10084).
 #pragma once
-#include "tandem/data/text/wordpiece.h"
+#include "tandem/text/bert_tokenizer.h"
 #include "tandem/models/bert.h"
 
 namespace tandem::models {
 
 /// Loads the tokenizer in a model's folder: vocab.txt, and the options in tokenizer_config.json if that file exists.
 /// @throws Error  if a file is missing or damaged. The message names the file
-data::BertTokenizer load_bert_tokenizer(const std::string& folder);
+text::BertTokenizer load_bert_tokenizer(const std::string& folder);
 
 /// A BERT whose last hidden states are averaged over a text's tokens, and normalized to length 1 if the model's files
 /// ask for it. Loads folders in the format of the Python library sentence-transformers, such as all-MiniLM-L6-v2.
@@ -25,12 +25,12 @@ class SentenceTransformer {
   /// batch. A text is truncated to tokenizer.options.model_max_length() tokens.
   Tensor encode(const std::vector<std::string>& texts, int64_t batch_size = 32);
   /// Returns the vectors (N, hidden_size) of one batch, recorded by autograd for training.
-  Tensor forward(const data::BatchEncoding& batch);
+  Tensor forward(const text::BatchEncoding& batch);
 
   /// Computes the hidden states of the tokens.
   BertModel model{nullptr};
   /// Tokenizer whose model_max_length is the smallest of the limits in the files and the model's number of positions.
-  data::BertTokenizer tokenizer;
+  text::BertTokenizer tokenizer;
   bool normalize = false;  // whether vectors are scaled to length 1
 
  private:

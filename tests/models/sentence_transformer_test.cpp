@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "tandem/tests/catch.h"
-#include "tandem/tests/data/has_unicode.h"
+#include "tandem/tests/text/has_unicode.h"
 #include "tandem/tests/models/small_sentence_model.h"
 
 namespace tandem {

@@ -1,13 +1,13 @@
 // Tests BertTokenizer against Hugging Face's tokenizers (fixtures/wordpiece.json).
-#include "tandem/data/text/wordpiece.h"
+#include "tandem/text/bert_tokenizer.h"
 
 #include "tandem/tests/catch.h"
-#include "tandem/tests/data/has_unicode.h"
 #include "tandem/tests/json.h"
 #include "tandem/tests/temporary.h"
+#include "tandem/tests/text/has_unicode.h"
 
 namespace tandem {
-using data::BertTokenizer, data::BertTokenizerOptions;
+using text::BertTokenizer, text::BertTokenizerOptions;
 using Ids = std::vector<int64_t>;
 
 static std::string vocabulary(const nlohmann::json& tokens) {
@@ -17,7 +17,7 @@ static std::string vocabulary(const nlohmann::json& tokens) {
 }
 static Ids inner(Ids ids) { return {ids.begin() + 1, ids.end() - 1}; }
 
-TEST_CASE("BertTokenizer gives the numbers that Hugging Face's tokenizers give", "[data][wordpiece]") {
+TEST_CASE("BertTokenizer gives the numbers that Hugging Face's tokenizers give", "[text]") {
   if (!test::has_unicode()) return;
   const nlohmann::json fixture = test::read_json("wordpiece.json");
   const test::TemporaryFolder folder;
@@ -43,7 +43,7 @@ TEST_CASE("BertTokenizer gives the numbers that Hugging Face's tokenizers give",
   }
 }
 
-TEST_CASE("BertTokenizer pads and truncates, and says what is wrong with a vocabulary", "[data][wordpiece]") {
+TEST_CASE("BertTokenizer pads and truncates, and says what is wrong with a vocabulary", "[text]") {
   if (!test::has_unicode()) return;
   const test::TemporaryFolder folder;
   const std::string path = folder / "vocab.txt";
@@ -53,7 +53,7 @@ TEST_CASE("BertTokenizer pads and truncates, and says what is wrong with a vocab
   CHECK(tokenizer.tokenize("abb c [MASK]") == std::vector<std::string>{"a", "##b", "##b", "[UNK]", "[MASK]"});
   CHECK(tokenizer.encode("a b a b") == Ids{2, 5, 6, 3});
   CHECK(tokenizer.encode("") == Ids{2, 3});
-  const data::BatchEncoding batch = tokenizer({"a b a b", "a", ""});
+  const text::BatchEncoding batch = tokenizer({"a b a b", "a", ""});
   CHECK(batch.input_ids.equal(tensor({2, 5, 6, 3, 2, 5, 3, 0, 2, 3, 0, 0}).reshape({3, 4})));
   CHECK(batch.attention_mask.equal(tensor({1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 0}).reshape({3, 4})));
   CHECK(tokenizer({}).input_ids.sizes() == Shape{0, 0});

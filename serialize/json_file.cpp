@@ -1,5 +1,5 @@
 // JsonFile: parses the file with nlohmann/json, and checks the type of each value that is read.
-#include "tandem/models/json_file.h"
+#include "tandem/serialize/json_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include "tandem/core/error.h"
 
-namespace tandem::models::detail {
+namespace tandem::detail {
 
 using Json = nlohmann::json;
 struct JsonFile::Value {
@@ -68,4 +68,4 @@ std::vector<std::string> JsonFile::true_keys() const {
   return out;
 }
 
-}  // namespace tandem::models::detail
+}  // namespace tandem::detail

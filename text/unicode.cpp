@@ -1,5 +1,5 @@
 // Implements the functions of unicode.h by utf8proc: decoding, character classes, lower case and decomposition.
-#include "tandem/data/text/unicode.h"
+#include "tandem/text/unicode.h"
 
 #include "tandem/core/error.h"
 #include "tandem/core/internal.h"
@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace tandem::data::detail {
+namespace tandem::text::detail {
 namespace {
 constexpr bool is_ascii(char32_t c) { return c < 0x80; }
 const utf8proc_property_t& get_utf8proc_property(char32_t c) {
@@ -91,9 +91,9 @@ std::u32string normalize_nfd(const std::u32string& text) {
   return out;
 }
 
-}  // namespace tandem::data::detail
+}  // namespace tandem::text::detail
 #else
-namespace tandem::data::detail {
+namespace tandem::text::detail {
 
 void require_unicode_support(const char* who) {
   throw_error<NotImplementedError>(__FILE__, __LINE__, who,
@@ -107,5 +107,5 @@ CharacterKind get_character_kind(char32_t) { return CharacterKind::other; }
 std::u32string to_lower(char32_t) { return {}; }
 std::u32string normalize_nfd(const std::u32string&) { return {}; }
 
-}  // namespace tandem::data::detail
+}  // namespace tandem::text::detail
 #endif

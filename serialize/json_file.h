@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tandem::models::detail {
+namespace tandem::detail {
 
 /// A JSON object, or a list of objects, from a file. Members that are never read are not checked.
 class JsonFile {
@@ -32,4 +32,4 @@ class JsonFile {
   std::shared_ptr<const Value> value_;
 };
 
-}  // namespace tandem::models::detail
+}  // namespace tandem::detail

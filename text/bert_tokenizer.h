@@ -5,7 +5,7 @@
 #include "tandem/core/option.h"
 #include "tandem/core/tensor.h"
 
-namespace tandem::data {
+namespace tandem::text {
 
 /// Options for preparing text, with the names of tokenizer_config.json.
 struct BertTokenizerOptions {
@@ -68,4 +68,4 @@ class BertTokenizer {
   int64_t unk_token_id_ = 0, sep_token_id_ = 0, pad_token_id_ = 0, cls_token_id_ = 0;
 };
 
-}  // namespace tandem::data
+}  // namespace tandem::text

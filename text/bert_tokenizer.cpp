@@ -1,5 +1,5 @@
 // Implements BertTokenizer: cleans text, splits it into words and word pieces, and pads batches of encoded texts.
-#include "tandem/data/text/wordpiece.h"
+#include "tandem/text/bert_tokenizer.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,9 +7,9 @@
 #include <fstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/data/text/unicode.h"
+#include "tandem/text/unicode.h"
 
-namespace tandem::data {
+namespace tandem::text {
 namespace {
 
 constexpr size_t kMaxInputCharsPerWord = 100;  // maximum characters of a word; Hugging Face's max_input_chars_per_word
@@ -197,4 +197,4 @@ const std::string& BertTokenizer::convert_ids_to_tokens(int64_t id) const {
   return tokens_[static_cast<size_t>(id)];
 }
 
-}  // namespace tandem::data
+}  // namespace tandem::text

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace tandem::data::detail {
+namespace tandem::text::detail {
 
 enum class CharacterKind {
   other,
@@ -27,4 +27,4 @@ std::u32string to_lower(char32_t character);
 /// canonical order.
 std::u32string normalize_nfd(const std::u32string& text);
 
-}  // namespace tandem::data::detail
+}  // namespace tandem::text::detail
