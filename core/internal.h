@@ -35,4 +35,8 @@ namespace optim {
 namespace detail {}
 using namespace detail;
 }  // namespace optim
+namespace text {
+namespace detail {}
+using namespace detail;
+}  // namespace text
 }  // namespace tandem
