@@ -189,31 +189,50 @@ void GPT2Tokenizer::save(const std::string& folder) const {
   write_bpe_files(folder, vocabulary_, settings);
 }
 
+namespace {
+namespace fs = std::filesystem;
+
+/// Returns the paths of a vocabulary and its merges in a folder; nullopt if the folder has none.
+std::optional<std::pair<std::string, std::string>> find_vocabulary(const fs::path& folder) {
+  for (const auto& [vocab, merges] : {std::pair{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}})
+    if (fs::exists(folder / vocab) && fs::exists(folder / merges))
+      return std::pair{(folder / vocab).string(), (folder / merges).string()};
+  return {};
+}
+/// Returns the path itself if it names a file, else that of tokenizer.json in the folder.
+std::string tokenizer_json_path(const std::string& path) {
+  return fs::is_regular_file(path) ? path : (fs::path(path) / "tokenizer.json").string();
+}
+
+}  // namespace
+
+namespace detail {
+bool is_gpt2_tokenizer(const std::string& path) {
+  const std::string tokenizer_json = tokenizer_json_path(path);
+  return fs::exists(tokenizer_json) ? is_bpe_tokenizer_json(tokenizer_json) : find_vocabulary(path).has_value();
+}
+}  // namespace detail
+
 std::shared_ptr<const GPT2Tokenizer> load_gpt2_tokenizer(const std::string& path) {
-  namespace fs = std::filesystem;
   require_unicode_support("load_gpt2_tokenizer");
-  const bool is_file = fs::is_regular_file(path);
-  const fs::path folder = is_file ? fs::path(path).parent_path() : fs::path(path);
-  const std::string tokenizer_json = is_file ? path : (folder / "tokenizer.json").string();
+  const std::string tokenizer_json = tokenizer_json_path(path);
+  const std::string config = (fs::path(tokenizer_json).parent_path() / "tokenizer_config.json").string();
   BpeSettings settings;
-  if (!is_file && fs::exists(folder / "tokenizer_config.json"))
-    read_bpe_tokenizer_config((folder / "tokenizer_config.json").string(), settings);
+  if (fs::exists(config)) read_bpe_tokenizer_config(config, settings);
   const auto make_options = [&] {
     GPT2TokenizerOptions options;
     options.add_prefix_space(settings.add_prefix_space).eos_token(settings.eos_token).pad_token(settings.pad_token);
     if (settings.model_max_length) options.model_max_length(*settings.model_max_length);
     return options;
   };
-  if (is_file || fs::exists(tokenizer_json)) {
+  if (fs::exists(tokenizer_json)) {
     BpeVocabulary vocabulary = read_bpe_tokenizer_json(tokenizer_json, settings);
     return std::make_shared<const GPT2Tokenizer>(std::move(vocabulary), make_options(), tokenizer_json);
   }
-  for (const auto& [vocab, merges] : {std::pair{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}})
-    if (fs::exists(folder / vocab) && fs::exists(folder / merges))
-      return std::make_shared<const GPT2Tokenizer>((folder / vocab).string(), (folder / merges).string(),
-                                                   make_options());
-  TANDEM_FAIL("load_gpt2_tokenizer: ", path, " has no tokenizer; accepted: a tokenizer.json, or a folder with ",
-              "tokenizer.json, or with vocab.json and merges.txt, or with encoder.json and vocab.bpe");
+  const auto files = find_vocabulary(path);
+  TANDEM_CHECK(files, "load_gpt2_tokenizer: ", path, " has no tokenizer; accepted: a tokenizer.json, or a folder with ",
+               "tokenizer.json, or with vocab.json and merges.txt, or with encoder.json and vocab.bpe");
+  return std::make_shared<const GPT2Tokenizer>(files->first, files->second, make_options());
 }
 
 }  // namespace tandem::text

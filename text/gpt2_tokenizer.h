@@ -88,9 +88,15 @@ class GPT2Tokenizer : public Tokenizer {
 };
 
 /// Loads a GPT2Tokenizer from a tokenizer.json, or from a folder with tokenizer.json, or vocab.json and merges.txt, or
-/// encoder.json and vocab.bpe. If the folder has a tokenizer_config.json, it has the options.
+/// encoder.json and vocab.bpe. Reads the options in the tokenizer_config.json of the same folder, if there is one.
 /// @throws Error that names the file if it is missing or damaged
 /// @throws NotImplementedError that names a setting in tokenizer.json that GPT2Tokenizer does not have
 std::shared_ptr<const GPT2Tokenizer> load_gpt2_tokenizer(const std::string& path);
+
+namespace detail {
+/// Whether a path names files that load_gpt2_tokenizer() reads: a tokenizer.json with a BPE model, or a folder with
+/// one, or with the two files of a vocabulary.
+bool is_gpt2_tokenizer(const std::string& path);
+}  // namespace detail
 
 }  // namespace tandem::text
