@@ -1,22 +1,18 @@
 // SentenceTransformer maps sentences to vectors. The cosine of two vectors measures how similar the meanings are
 // (Reimers & Gurevych 2019, arXiv:1908.10084).
 #pragma once
-#include "tandem/text/bert_tokenizer.h"
 #include "tandem/models/bert.h"
+#include "tandem/text/bert_tokenizer.h"
 
 namespace tandem::models {
-
-/// Loads the tokenizer in a model's folder: vocab.txt, and the options in tokenizer_config.json if that file exists.
-/// @throws Error  if a file is missing or damaged. The message names the file
-text::BertTokenizer load_bert_tokenizer(const std::string& folder);
 
 /// A BERT whose last hidden states are averaged over a text's tokens, and normalized to length 1 if the model's files
 /// ask for it. Loads folders in the format of the Python library sentence-transformers, such as all-MiniLM-L6-v2.
 class SentenceTransformer {
  public:
-  /// Reads config.json, the weights (model.safetensors or pytorch_model.bin) and vocab.txt. If they exist, it also
-  /// reads modules.json with the configuration of the pooling, tokenizer_config.json and sentence_bert_config.json. The
-  /// model is left in evaluation mode.
+  /// Reads config.json, the weights (model.safetensors or pytorch_model.bin) and the tokenizer (see load_tokenizer).
+  /// If they exist, it also reads modules.json with the configuration of the pooling, and sentence_bert_config.json.
+  /// The model is left in evaluation mode.
   /// @throws Error  if a file is missing, damaged, or asks for a model other than BERT or a pooling other than
   ///                the mean. The message names the file
   explicit SentenceTransformer(const std::string& folder, Device device = kCPU);

@@ -157,44 +157,28 @@ std::vector<int64_t> BertTokenizer::tokenize_to_ids(std::string_view text) const
   return ids;
 }
 
-std::vector<std::string> BertTokenizer::tokenize(std::string_view text) const {
-  std::vector<std::string> out;
-  for (const int64_t id : tokenize_to_ids(text)) out.push_back(convert_ids_to_tokens(id));
-  return out;
-}
-std::vector<int64_t> BertTokenizer::encode(std::string_view text) const {
-  std::vector<int64_t> ids = tokenize_to_ids(text);
-  ids.resize(std::min(ids.size(), static_cast<size_t>(options.model_max_length() - 2)));
-  ids.insert(ids.begin(), cls_token_id_);
-  ids.push_back(sep_token_id_);
-  return ids;
-}
-BatchEncoding BertTokenizer::pad(const std::vector<std::vector<int64_t>>& encoded) const {
-  size_t longest = 0;
-  for (const auto& ids : encoded) longest = std::max(longest, ids.size());
-  const Shape shape{static_cast<int64_t>(encoded.size()), static_cast<int64_t>(longest)};
-  const BatchEncoding batch{core::empty(shape, kInt64, kCPU), core::empty(shape, kInt64, kCPU)};
-  auto* id = batch.input_ids.data_ptr<int64_t>();
-  auto* is_token = batch.attention_mask.data_ptr<int64_t>();
-  for (const auto& ids : encoded) {
-    std::fill(std::copy(ids.begin(), ids.end(), id), id + longest, pad_token_id_);
-    std::fill(std::fill_n(is_token, ids.size(), 1), is_token + longest, 0);
-    id += longest;
-    is_token += longest;
-  }
-  return batch;
-}
-BatchEncoding BertTokenizer::operator()(const std::vector<std::string>& texts) const {
-  std::vector<std::vector<int64_t>> encoded;
-  encoded.reserve(texts.size());
-  for (const std::string& text : texts) encoded.push_back(encode(text));
-  return pad(encoded);
-}
-
 const std::string& BertTokenizer::convert_ids_to_tokens(int64_t id) const {
   TANDEM_CHECK_AS(IndexError, id >= 0 && id < vocab_size(), "convert_ids_to_tokens: the ID is ", id,
                   "; accepted: 0 to ", vocab_size() - 1);
   return tokens_[static_cast<size_t>(id)];
+}
+
+std::optional<int64_t> BertTokenizer::convert_tokens_to_ids(std::string_view token) const {
+  const auto found = initial_pieces_.find(std::string(token));
+  return found == initial_pieces_.end() ? std::nullopt : std::optional<int64_t>(found->second);
+}
+bool BertTokenizer::is_special(int64_t id) const {
+  return std::any_of(special_tokens_.begin(), special_tokens_.end(),
+                     [&](const auto& each) { return each.second == id; });
+}
+
+std::string BertTokenizer::decode(const std::vector<int64_t>& ids, bool skip_special_tokens) const {
+  (void)ids, (void)skip_special_tokens;
+  tandem::detail::throw_error<NotImplementedError>(__FILE__, __LINE__, "BertTokenizer: decode is not implemented");
+}
+void BertTokenizer::save(const std::string& folder) const {
+  tandem::detail::throw_error<NotImplementedError>(__FILE__, __LINE__, "BertTokenizer: save to ", folder,
+                                                   " is not implemented");
 }
 
 }  // namespace tandem::text

@@ -2,8 +2,7 @@
 #pragma once
 #include <unordered_map>
 
-#include "tandem/core/option.h"
-#include "tandem/core/tensor.h"
+#include "tandem/text/tokenizer.h"
 
 namespace tandem::text {
 
@@ -20,12 +19,6 @@ struct BertTokenizerOptions {
   TANDEM_ARG(std::string, mask_token) = "[MASK]";
 };
 
-/// A model's inputs for a batch of texts.
-struct BatchEncoding {
-  Tensor input_ids;       // int64 (texts, longest text): token numbers, padded with [PAD]
-  Tensor attention_mask;  // int64 (texts, longest text): 1 for tokens, 0 for padding
-};
-
 /// Splits text into the pieces of a vocabulary (Wu et al. 2016, arXiv:1609.08144). Control characters are dropped,
 /// accents stripped and letters made lower case; Chinese characters and punctuation become separate words. From each
 /// word it takes the longest piece that the vocabulary has, then the longest piece of the rest (stored as "##rest"),
@@ -33,32 +26,29 @@ struct BatchEncoding {
 /// contains the name of a special token, such as "[MASK]", the name becomes that token. Bytes that are not UTF-8 are
 /// dropped. Characters are classified by utf8proc. Hugging Face's tables date from 2015, so its tokenizers treat newer
 /// accents and punctuation as ordinary characters.
-class BertTokenizer {
+class BertTokenizer : public Tokenizer {
  public:
   /// @param vocab_file  vocab.txt, one token per line; a token's number is the number of its line, from 0
   /// @throws Error  that names the file if it cannot be read or lacks a special token
   /// @throws NotImplementedError  in a build without utf8proc
   explicit BertTokenizer(const std::string& vocab_file, const BertTokenizerOptions& options = {});
 
-  /// Returns all pieces of a text, without [CLS] and [SEP].
-  std::vector<std::string> tokenize(std::string_view text) const;
-  /// Returns the numbers of [CLS], the pieces and [SEP]. If there are more than model_max_length tokens, the last
-  /// pieces are dropped.
-  std::vector<int64_t> encode(std::string_view text) const;
-  /// Combines encoded texts into one batch, padded to the longest text.
-  BatchEncoding pad(const std::vector<std::vector<int64_t>>& encoded) const;
-  /// Returns pad() of the encoded texts.
-  BatchEncoding operator()(const std::vector<std::string>& texts) const;
-
-  /// Returns the number of tokens in the vocabulary.
-  int64_t vocab_size() const { return static_cast<int64_t>(tokens_.size()); }
-  /// Returns the token with a number. @throws IndexError if no token has this number
-  const std::string& convert_ids_to_tokens(int64_t id) const;
+  std::vector<int64_t> tokenize_to_ids(std::string_view text) const override;
+  /// Joins tokens to text, as the decoder of Hugging Face's tokenizers does: "##" joins a token to the one before,
+  /// other tokens follow a space, except punctuation.
+  std::string decode(const std::vector<int64_t>& ids, bool skip_special_tokens = false) const override;
+  int64_t vocab_size() const override { return static_cast<int64_t>(tokens_.size()); }
+  const std::string& convert_ids_to_tokens(int64_t id) const override;
+  std::optional<int64_t> convert_tokens_to_ids(std::string_view token) const override;
+  bool is_special(int64_t id) const override;
+  std::optional<int64_t> pad_token_id() const override { return pad_token_id_; }
+  int64_t model_max_length() const override { return options.model_max_length(); }
+  void save(const std::string& folder) const override;
   BertTokenizerOptions options;
 
  private:
   using Vocab = std::unordered_map<std::string, int64_t>;
-  std::vector<int64_t> tokenize_to_ids(std::string_view text) const;
+  Template special_token_template() const override { return {{cls_token_id_}, {sep_token_id_}, {sep_token_id_}}; }
   void basic_tokenize(std::string_view text, std::vector<int64_t>& ids) const;
   void wordpiece_tokenize(const std::u32string& word, std::vector<int64_t>& ids) const;
   std::vector<std::string> tokens_;

@@ -32,6 +32,13 @@ std::u32string decode_utf8(std::string_view text) {
   }
   return out;
 }
+DecodedCharacter decode_character(std::string_view text) {
+  utf8proc_int32_t character = 0;
+  const utf8proc_ssize_t bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                                  static_cast<utf8proc_ssize_t>(text.size()), &character);
+  if (bytes <= 0) return {U'\ufffd', 1};
+  return {static_cast<char32_t>(character), static_cast<size_t>(bytes)};
+}
 void append_utf8(std::string& text, char32_t character) {
   utf8proc_uint8_t bytes[4];
   const utf8proc_ssize_t count = utf8proc_encode_char(static_cast<utf8proc_int32_t>(character), bytes);
@@ -61,6 +68,24 @@ CharacterKind get_character_kind(char32_t c) {
     case UTF8PROC_CATEGORY_SM: return is_ascii(c) ? Kind::punctuation : Kind::other;
     case UTF8PROC_CATEGORY_MN: return Kind::nonspacing_mark;
     default: return Kind::other;
+  }
+}
+
+WordClass get_word_class(char32_t c) {
+  if ((c >= '\t' && c <= '\r') || c == U'\u0085') return WordClass::space;
+  switch (static_cast<utf8proc_category_t>(get_utf8proc_property(c).category)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO: return WordClass::letter;
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_NO: return WordClass::number;
+    case UTF8PROC_CATEGORY_ZS:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP: return WordClass::space;
+    default: return WordClass::other;
   }
 }
 
@@ -102,8 +127,10 @@ void require_unicode_support(const char* who) {
 }
 // The functions below are never called: callers call require_unicode_support first, which throws.
 std::u32string decode_utf8(std::string_view) { return {}; }
+DecodedCharacter decode_character(std::string_view) { return {}; }
 void append_utf8(std::string&, char32_t) {}
 CharacterKind get_character_kind(char32_t) { return CharacterKind::other; }
+WordClass get_word_class(char32_t) { return WordClass::other; }
 std::u32string to_lower(char32_t) { return {}; }
 std::u32string normalize_nfd(const std::u32string&) { return {}; }
 
