@@ -1,20 +1,51 @@
 // Implements DataSource and SliceSampler, which divides each batch among the ranks.
 #include "tandem/train/data_source.h"
 
+#include <algorithm>
+
 #include "tandem/core/internal.h"
+#include "tandem/data/samplers/length_grouped_sampler.h"
 #include "tandem/parallel/scatter_gather.h"
 #include "tandem/serialize/archive.h"
 
 namespace tandem::train {
 
 detail::SliceSampler::SliceSampler(size_t size, size_t batch_size, bool drop_last, bool shuffle,
-                                   const SourceSettings& settings)
+                                   const SourceSettings& settings, std::shared_ptr<const std::vector<int64_t>> lengths)
     : order_(size, 1, 0, {.shuffle = shuffle, .seed = settings.seed}),
+      lengths_(std::move(lengths)),
       size_(size),
       batch_size_(batch_size),
       drop_last_(drop_last),
+      shuffle_(shuffle),
+      seed_(settings.seed),
       rank_(settings.rank),
-      ranks_(settings.ranks) {}
+      ranks_(settings.ranks) {
+  group();
+}
+
+void detail::SliceSampler::group() {
+  if (!lengths_) return;
+  grouped_ = order_.indices();
+  if (shuffle_)
+    grouped_ =
+        data::samplers::detail::group_by_length(std::move(grouped_), *lengths_, batch_size_, seed_ + order_.epoch());
+  else
+    std::stable_sort(grouped_.begin(), grouped_.end(),
+                     [&](size_t a, size_t b) { return (*lengths_)[a] > (*lengths_)[b]; });
+}
+void detail::SliceSampler::reset(std::optional<size_t> new_size) {
+  order_.reset(new_size);
+  group();
+}
+void detail::SliceSampler::load(serialize::InputArchive& archive) {
+  order_.load(archive);
+  group();
+}
+void detail::SliceSampler::set_epoch(size_t epoch) {
+  order_.set_epoch(epoch);
+  if (order_.index() == 0) group();
+}
 
 std::pair<size_t, size_t> detail::SliceSampler::slice(size_t rows) const {
   const std::vector<int64_t> sizes =
@@ -28,13 +59,16 @@ std::pair<size_t, size_t> detail::SliceSampler::slice(size_t rows) const {
   return {begin, begin};
 }
 
-std::optional<std::vector<size_t>> detail::SliceSampler::next(size_t) {
-  const std::optional<std::vector<size_t>> batch = order_.next(batch_size_);
+std::optional<data::BatchPart> detail::SliceSampler::next(size_t) {
+  const auto position = static_cast<std::ptrdiff_t>(order_.index());
+  std::optional<std::vector<size_t>> batch = order_.next(batch_size_);
   if (!batch || (drop_last_ && batch->size() < batch_size_)) return {};
+  if (lengths_) std::copy_n(grouped_.begin() + position, batch->size(), batch->begin());
   const auto [begin, end] = slice(batch->size());
   if (begin == end) return {};
-  return std::vector<size_t>(batch->begin() + static_cast<std::ptrdiff_t>(begin),
-                             batch->begin() + static_cast<std::ptrdiff_t>(end));
+  std::vector<size_t> part(batch->begin() + static_cast<std::ptrdiff_t>(begin),
+                           batch->begin() + static_cast<std::ptrdiff_t>(end));
+  return data::BatchPart(std::move(part), std::move(*batch));
 }
 
 data::detail::ExamplePositions detail::SliceSampler::positions() const {
@@ -72,7 +106,10 @@ detail::SliceSampler DataSource::sampler(const detail::SourceSettings& settings)
                ", so drop_last(true) leaves no batch; accepted: a "
                "batch_size of at most ",
                size_);
-  return {size_, static_cast<size_t>(batch_size_), drop_last_, shuffle_, settings};
+  TANDEM_CHECK(lengths_.empty() || lengths_.size() == size_, "DataSource: the dataset has ", size_,
+               " examples, but there are ", lengths_.size(), " lengths; accepted: as many, or none");
+  auto lengths = lengths_.empty() ? nullptr : std::make_shared<const std::vector<int64_t>>(lengths_);
+  return {size_, static_cast<size_t>(batch_size_), drop_last_, shuffle_, settings, std::move(lengths)};
 }
 data::DataLoaderOptions DataSource::loader_options(const detail::SourceSettings& settings) const {
   return data::DataLoaderOptions(static_cast<size_t>(batch_size_))

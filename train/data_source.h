@@ -1,5 +1,6 @@
 // DataSource: a dataset and how its examples are loaded. The Trainer gives each rank its part of every batch.
 #pragma once
+#include "tandem/data/batch_part.h"
 #include "tandem/data/data_loader.h"
 #include "tandem/data/dataset.h"
 #include "tandem/data/samplers/shard_sampler.h"
@@ -21,16 +22,18 @@ struct SourceSettings {
 /// Returns, for each batch over all ranks, the part of one rank: consecutive examples, divided as DataParallel divides
 /// a batch over devices (shard_sizes). So all strategies compute the same parts of the same batches, and each example
 /// is used exactly once. A last batch with fewer examples than ranks has no part for the last ranks.
-class SliceSampler : public data::samplers::Sampler<> {
+class SliceSampler : public data::samplers::Sampler<data::BatchPart> {
  public:
   /// @param batch_size  number of examples in a batch over all ranks
-  SliceSampler(size_t size, size_t batch_size, bool drop_last, bool shuffle, const SourceSettings& settings);
-  void reset(std::optional<size_t> new_size = {}) override { order_.reset(new_size); }
+  /// @param lengths     see DataSource::lengths; null: the lengths do not matter
+  SliceSampler(size_t size, size_t batch_size, bool drop_last, bool shuffle, const SourceSettings& settings,
+               std::shared_ptr<const std::vector<int64_t>> lengths = nullptr);
+  void reset(std::optional<size_t> new_size = {}) override;
   /// Ignores its argument, because the sampler knows the size of the batches over all ranks.
-  std::optional<std::vector<size_t>> next(size_t) override;
+  std::optional<data::BatchPart> next(size_t) override;
   void save(serialize::OutputArchive& archive) const override { order_.save(archive); }
-  void load(serialize::InputArchive& archive) override { order_.load(archive); }
-  void set_epoch(size_t epoch) { order_.set_epoch(epoch); }
+  void load(serialize::InputArchive& archive) override;
+  void set_epoch(size_t epoch);
   size_t epoch() const { return order_.epoch(); }
   /// Positions of the examples that next() returns, counted over all ranks.
   data::detail::ExamplePositions positions() const;
@@ -41,9 +44,13 @@ class SliceSampler : public data::samplers::Sampler<> {
  private:
   /// Returns the range, within a batch of `rows` rows, of this rank's rows.
   std::pair<size_t, size_t> slice(size_t rows) const;
-  data::samplers::ShardSampler order_;  // of all ranks together
+  void group();
+  data::samplers::ShardSampler order_;                   // of all ranks together
+  std::shared_ptr<const std::vector<int64_t>> lengths_;  // null: batches follow order_
+  std::vector<size_t> grouped_;                          // examples of order_, grouped by length
   size_t size_, batch_size_;
-  bool drop_last_;
+  bool drop_last_, shuffle_;
+  uint64_t seed_;
   int rank_, ranks_;
 };
 
@@ -127,8 +134,9 @@ template <class Dataset> class LoaderSource final : public BatchSource {
 ///     train::DataSource(dataset).batch_size(64).shuffle(true).workers(2)
 ///
 /// If the dataset returns lists of examples, the source stacks them to batches of the type data::Example<>. The dataset
-/// must know its size, and each rank and each worker has a copy of it. If shuffle is true, the order depends on the
-/// seed and the epoch only, so all strategies see the same batches.
+/// must know its size, and each rank and each worker has a copy of it. A dataset whose requests are data::BatchPart
+/// also learns the other ranks' parts of a batch. If shuffle is true, the order depends on the seed and the epoch only,
+/// so all strategies see the same batches.
 class DataSource {
  public:
   /// @throws Error if the dataset does not know its size
@@ -152,6 +160,10 @@ class DataSource {
   TANDEM_ARG(int64_t, workers) = 0;
   /// If true, a last batch with fewer than batch_size examples is left out.
   TANDEM_ARG(bool, drop_last) = false;
+  /// Length of each example, such as its number of tokens. If it is set, a batch has examples of similar lengths, so
+  /// padding wastes little. With shuffle(true), batches are chosen as samplers::LengthGroupedSampler chooses them;
+  /// without, the longest examples come first.
+  TANDEM_ARG(std::vector<int64_t>, lengths) = {};
 
  public:
   /// Number of examples.
