@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 #include "tandem/ops/ops.h"
@@ -39,29 +40,32 @@ void load_pretrained(const nn::NamedParameters& state, const PretrainedNames& na
   serialize::InputArchive archive;
   archive.load_from(path);
   LoadingInfo found;
-  nn::NamedParameters loaded;
-  std::vector<std::string> mismatches, absent;
+  std::map<std::string, std::pair<std::string, Tensor>> in_file;  // by the model's name: name in the file, and tensor
   tandem::detail::with_error_context(path, [&] {
     for (auto& [name, tensor] : tandem::detail::flatten_tensors(archive.value(), /*skip_others=*/true)) {
       const std::string own_name = names.to_model(name);
-      const Tensor* const own = own_name.empty() ? nullptr : state.find(own_name);
-      if (!own || loaded.contains(own_name)) {
+      if (!state.contains(own_name) || !in_file.emplace(own_name, std::pair(name, tensor)).second)
         found.unexpected_keys.push_back(name);
-      } else if (own->sizes() != tensor.sizes()) {
-        std::ostringstream text;
-        text << name << " is " << tensor.sizes() << " in the file and " << own->sizes() << " in the model";
-        mismatches.push_back(text.str());
-        found.mismatched_keys.push_back(own_name);
-        loaded.insert(own_name, Tensor());
-      } else {
-        loaded.insert(own_name, std::move(tensor));
-      }
     }
   });
+  nn::NamedParameters loaded;
+  std::vector<std::string> mismatches, absent;
   for (const auto& item : state) {
-    if (loaded.contains(item.key())) continue;
-    found.missing_keys.push_back(item.key());
-    if (!names.may_be_missing(item.key())) absent.push_back(item.key());
+    const auto from = in_file.find(item.key());
+    if (from == in_file.end()) {
+      found.missing_keys.push_back(item.key());
+      if (!names.may_be_missing(item.key())) absent.push_back(item.key());
+      continue;
+    }
+    const auto& [name, tensor] = from->second;
+    if (tensor.sizes() == item->sizes()) {
+      loaded.insert(item.key(), tensor);
+    } else {
+      std::ostringstream text;
+      text << name << " is " << tensor.sizes() << " in the file and " << item->sizes() << " in the model";
+      mismatches.push_back(text.str());
+      found.mismatched_keys.push_back(item.key());
+    }
   }
   TANDEM_CHECK(mismatches.empty() || options.ignore_mismatched_sizes(), names.model, ": ", path,
                " does not fit config.json: ", list_names(mismatches),
@@ -69,8 +73,7 @@ void load_pretrained(const nn::NamedParameters& state, const PretrainedNames& na
   TANDEM_CHECK(absent.empty(), names.model, ": ", path, " lacks ", list_names(absent));
   {
     const NoGradGuard no_grad;
-    for (const auto& item : loaded)
-      if (item->defined()) state[item.key()].copy_(item.value());
+    for (const auto& item : loaded) state[item.key()].copy_(item.value());
   }
   std::vector<std::string> fresh = found.missing_keys;
   fresh.insert(fresh.end(), found.mismatched_keys.begin(), found.mismatched_keys.end());

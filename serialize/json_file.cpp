@@ -77,6 +77,11 @@ std::optional<bool> JsonFile::boolean(const char* key) const {
 std::optional<std::string> JsonFile::text(const char* key) const {
   return optional_member<std::string>(value_->json, key, &Json::is_string, "strings", path_);
 }
+std::optional<JsonFile> JsonFile::object(const char* key) const {
+  const auto found = optional_member<Json>(value_->json, key, &Json::is_object, "objects", path_);
+  if (!found) return {};
+  return JsonFile(path_, std::make_shared<Value>(Value{*found}));
+}
 std::vector<int64_t> JsonFile::integers(const char* key) const {
   if (!value_->json.is_object()) return {};
   const auto found = value_->json.find(key);

@@ -22,6 +22,7 @@ class JsonFile {
   std::optional<double> number(const char* key) const;
   std::optional<bool> boolean(const char* key) const;
   std::optional<std::string> text(const char* key) const;
+  std::optional<JsonFile> object(const char* key) const;
   /// Returns the integers of a list; an integer alone counts as a list of one. Empty if the key is missing or null.
   std::vector<int64_t> integers(const char* key) const;
   /// Returns the members of an object of texts or of integers, sorted by name. Empty if the key is missing or null.
