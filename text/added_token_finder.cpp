@@ -1,4 +1,4 @@
-// Implements AddedTokenFinder.
+// Implements ExactTokenFinder.
 #include "tandem/text/added_token_finder.h"
 
 #include <algorithm>
@@ -32,13 +32,13 @@ size_t skip_space_before(std::string_view text, size_t end, size_t from) {
 
 }  // namespace
 
-AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
+ExactTokenFinder::ExactTokenFinder(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   std::stable_sort(tokens_.begin(), tokens_.end(),
                    [](const AddedToken& a, const AddedToken& b) { return a.content.size() > b.content.size(); });
   for (const AddedToken& token : tokens_) first_bytes_[static_cast<unsigned char>(token.content[0])] = true;
 }
 
-std::optional<AddedTokenFinder::Match> AddedTokenFinder::find(std::string_view text, size_t from) const {
+std::optional<ExactTokenFinder::Match> ExactTokenFinder::find(std::string_view text, size_t from) const {
   if (tokens_.empty()) return {};
   for (size_t at = from; at < text.size(); ++at) {
     if (!first_bytes_[static_cast<unsigned char>(text[at])]) continue;

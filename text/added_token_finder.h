@@ -1,4 +1,4 @@
-// AddedTokenFinder: finds added tokens, such as <|endoftext|>, in a text.
+// ExactTokenFinder: finds added tokens, such as <|endoftext|>, in a text.
 #pragma once
 #include <array>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace tandem::text::detail {
 
-class AddedTokenFinder {
+class ExactTokenFinder {
  public:
   /// A token in a text, from byte `begin` to byte `end`.
   struct Match {
@@ -16,7 +16,7 @@ class AddedTokenFinder {
     int64_t id;
   };
 
-  explicit AddedTokenFinder(std::vector<AddedToken> tokens);
+  explicit ExactTokenFinder(std::vector<AddedToken> tokens);
   /// Returns the first token that begins at byte `from` or later; if several begin there, the longest. Includes the
   /// white space that the token strips, but no byte before `from`. Returns nullopt if there is no token.
   std::optional<Match> find(std::string_view text, size_t from) const;

@@ -187,9 +187,9 @@ class TokenizerJson {
       out.push_back({.content = member(token, "content").get<std::string>(),
                      .id = member(token, "id").get<int64_t>(),
                      .special = boolean(token, "special", false),
+                     .normalized = boolean(token, "normalized", true),
                      .lstrip = boolean(token, "lstrip", false),
-                     .rstrip = boolean(token, "rstrip", false),
-                     .normalized = boolean(token, "normalized", true)});
+                     .rstrip = boolean(token, "rstrip", false)});
     }
     return out;
   }

@@ -111,8 +111,8 @@ void GPT2Tokenizer::add_added_tokens(const std::string& source) {
     is_special_[static_cast<size_t>(token.id)] = token.special;
     (token.normalized ? normalized : exact).push_back(token);
   }
-  added_tokens_ = std::make_unique<AddedTokenFinder>(std::move(exact));
-  normalized_tokens_ = std::make_unique<AddedTokenFinder>(std::move(normalized));
+  added_tokens_ = std::make_unique<ExactTokenFinder>(std::move(exact));
+  normalized_tokens_ = std::make_unique<ExactTokenFinder>(std::move(normalized));
 }
 
 std::optional<int64_t> GPT2Tokenizer::find_special_token(const std::optional<std::string>& token, const char* option,

@@ -9,7 +9,7 @@
 namespace tandem::text {
 
 namespace detail {
-class AddedTokenFinder;
+class ExactTokenFinder;
 class MergeTable;
 }  // namespace detail
 
@@ -83,7 +83,7 @@ class GPT2Tokenizer : public Tokenizer {
   // Words that are encoded as one token, with their IDs: views of bytes_. Most words of a text are among them.
   std::unordered_map<std::string_view, int32_t> one_token_words_;
   std::vector<char> is_special_;                                                // by ID
-  std::unique_ptr<detail::AddedTokenFinder> added_tokens_, normalized_tokens_;  // searched for one after the other
+  std::unique_ptr<detail::ExactTokenFinder> added_tokens_, normalized_tokens_;  // searched for one after the other
   std::optional<int64_t> eos_token_id_, pad_token_id_;
 };
 
