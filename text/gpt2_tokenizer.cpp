@@ -45,8 +45,9 @@ GPT2Tokenizer::GPT2Tokenizer(BpeVocabulary vocabulary, const GPT2TokenizerOption
   TANDEM_CHECK(options_.model_max_length() >= 1, "GPT2Tokenizer: model_max_length is ", options_.model_max_length(),
                "; accepted: 1 or more");
   add_tokens(source);
-  add_added_tokens(source);
-  add_merges(source);
+  const std::vector<char> is_mergeable = add_merges(source);
+  add_added_tokens(source, is_mergeable);
+  add_one_token_words();
   eos_token_id_ = find_special_token(options_.eos_token(), "eos_token", source);
   if (!options_.eos_token()) eos_token_id_ = convert_tokens_to_ids(kEndOfText);
   pad_token_id_ = find_special_token(options_.pad_token(), "pad_token", source);
@@ -74,11 +75,13 @@ void GPT2Tokenizer::add_tokens(const std::string& source) {
   }
 }
 
-void GPT2Tokenizer::add_merges(const std::string& source) {
+std::vector<char> GPT2Tokenizer::add_merges(const std::string& source) {
   const size_t count = vocabulary_.merges.size();
   TANDEM_CHECK(count < static_cast<size_t>(std::numeric_limits<int32_t>::max()), source, " has ", count,
                " merges; accepted: less than 2^31");
   merges_ = std::make_unique<MergeTable>(count);
+  std::vector<char> is_mergeable(bytes_.size(), 0);
+  for (const int32_t id : byte_ids_) is_mergeable[static_cast<size_t>(id)] = 1;
   for (size_t rank = 0; rank < count; ++rank) {
     const auto& [left, right] = vocabulary_.merges[rank];
     const auto find_id = [&](const std::string& token) {
@@ -87,8 +90,14 @@ void GPT2Tokenizer::add_merges(const std::string& source) {
                    "\", which the vocabulary lacks");
       return static_cast<int32_t>(*id);
     };
-    merges_->add(find_id(left), find_id(right), {static_cast<int32_t>(rank), find_id(left + right)});
+    const int32_t left_id = find_id(left), right_id = find_id(right), merged = find_id(left + right);
+    merges_->add(left_id, right_id, {static_cast<int32_t>(rank), merged});
+    is_mergeable[static_cast<size_t>(merged)] = 1;
   }
+  return is_mergeable;
+}
+
+void GPT2Tokenizer::add_one_token_words() {
   std::vector<int32_t> scratch;
   std::vector<int64_t> ids;
   for (size_t id = 0; id < bytes_.size(); ++id) {
@@ -99,7 +108,7 @@ void GPT2Tokenizer::add_merges(const std::string& source) {
   }
 }
 
-void GPT2Tokenizer::add_added_tokens(const std::string& source) {
+void GPT2Tokenizer::add_added_tokens(const std::string& source, const std::vector<char>& is_mergeable) {
   is_special_.assign(bytes_.size(), 0);
   std::vector<AddedToken> exact, normalized;
   for (const AddedToken& token : vocabulary_.added_tokens) {
@@ -107,7 +116,8 @@ void GPT2Tokenizer::add_added_tokens(const std::string& source) {
                  " is empty; accepted: one character or more");
     TANDEM_CHECK(convert_tokens_to_ids(token.content) == token.id, source, ": the added token \"", token.content,
                  "\" has the ID ", token.id, ", but the vocabulary has another token or none with this ID");
-    bytes_[static_cast<size_t>(token.id)] = token.content;
+    // An added token stands for its own text, even if its characters could stand for other bytes.
+    if (!is_mergeable[static_cast<size_t>(token.id)]) bytes_[static_cast<size_t>(token.id)] = token.content;
     is_special_[static_cast<size_t>(token.id)] = token.special;
     (token.normalized ? normalized : exact).push_back(token);
   }

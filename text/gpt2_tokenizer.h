@@ -67,8 +67,10 @@ class GPT2Tokenizer : public Tokenizer {
 
  private:
   void add_tokens(const std::string& source);
-  void add_merges(const std::string& source);
-  void add_added_tokens(const std::string& source);
+  /// Returns for each ID whether it is the token of a byte or the result of a merge.
+  std::vector<char> add_merges(const std::string& source);
+  void add_added_tokens(const std::string& source, const std::vector<char>& is_mergeable);
+  void add_one_token_words();
   std::optional<int64_t> find_special_token(const std::optional<std::string>& token, const char* option,
                                             const std::string& source) const;
   void encode_text(std::string_view text, std::vector<int64_t>& ids) const;

@@ -58,7 +58,7 @@ TEST_CASE("GPT2Tokenizer gives the numbers that Hugging Face's tokenizers give",
   CHECK_FALSE(plain.is_special(2));
   CHECK_FALSE(plain.is_special(-1));
   CHECK(plain.convert_tokens_to_ids("no such token") == std::nullopt);
-  CHECK(plain.encode("the earth", "the sea").type_ids == Ids{0, 0, 1, 1});
+  CHECK(plain.encode("!", "!!").type_ids == Ids{0, 1, 1});  // no special tokens
 }
 
 TEST_CASE("each character has the class that it has for Hugging Face's tokenizers", "[text]") {
@@ -219,7 +219,7 @@ TEST_CASE("GPT2Tokenizer says what is wrong with files and options", "[text]") {
   merges_error("ab\n", "line 1 is \"ab\"");
   test::write_file(merges, "");
   CHECK(GPT2Tokenizer(vocab, merges).tokenize_to_ids("ab") == Ids{'a', 'b'});  // no merges: bytes
-  CHECK_THROWS_WITH(GPT2Tokenizer(vocab, folder / "none"), Contains("none cannot be read: No such file"));
+  CHECK_THROWS_WITH(GPT2Tokenizer(vocab, folder / "none"), Contains("none") && Contains("No such file"));
 
   const auto vocab_error = [&](const std::string& text, const std::string& message) {
     test::write_file(vocab, text);

@@ -42,8 +42,10 @@ TEST_CASE("train_bpe reads files line by line, and stops at pairs that are too r
   const auto expected = fixture.at("file_merges").get<Merges>();
   CHECK(train_bpe_from_files({folder / "whole"}, options).vocabulary().merges == expected);
   CHECK(train_bpe_from_files({folder / "first", folder / "second"}, options).vocabulary().merges == expected);
-  CHECK_THROWS_WITH(train_bpe_from_files({folder / "none"}, options), Contains("none cannot be read"));
-  CHECK_THROWS_WITH(train_bpe_from_files({folder.path()}, options), Contains("failed"));
+  CHECK_THROWS_WITH(train_bpe_from_files({folder / "none"}, options),
+                    Contains("train_bpe") && Contains("none") && Contains("No such file"));
+  CHECK_THROWS_WITH(train_bpe_from_files({folder.path()}, options),
+                    Contains("is not a file; accepted: a regular file"));
 }
 
 TEST_CASE("train_bpe merges the pair with the smallest numbers among equally frequent ones", "[text]") {
