@@ -42,10 +42,10 @@ SentenceTransformer::SentenceTransformer(const std::string& folder, Device devic
                tokenizer.vocab_size(), " tokens, but config.json has a vocab_size of ", config.vocab_size(),
                "; the vocabulary may be of another model");
   read_modules(folder);
-  int64_t& max_length = tokenizer.options.model_max_length();
-  max_length = std::min(max_length, config.max_position_embeddings());
+  int64_t max_length = std::min(tokenizer.model_max_length(), config.max_position_embeddings());
   if (const std::string path = join_path(folder, "sentence_bert_config.json"); file_exists(path))
     max_length = std::min(max_length, JsonFile(path).integer("max_seq_length").value_or(max_length));
+  tokenizer = tokenizer.with_model_max_length(max_length);
   model = BertModel(config, /*add_pooling_layer=*/false);
   load(model, find_weights_file(folder));
   model->to(device);

@@ -18,7 +18,7 @@ class SentenceTransformer {
   explicit SentenceTransformer(const std::string& folder, Device device = kCPU);
 
   /// Returns the vectors (texts, hidden_size) on the CPU, not recorded by autograd. Texts of similar length share a
-  /// batch. A text is truncated to tokenizer.options.model_max_length() tokens.
+  /// batch. A text is truncated to tokenizer.model_max_length() tokens.
   Tensor encode(const std::vector<std::string>& texts, int64_t batch_size = 32);
   /// Returns the vectors (N, hidden_size) of one batch, recorded by autograd for training.
   Tensor forward(const text::BatchEncoding& batch);

@@ -183,13 +183,13 @@ class TokenizerJson {
                          member(token, "content").is_string() && member(token, "content") != "";
       TANDEM_CHECK(valid, path_, ": an entry of added_tokens is ", print(token),
                    "; accepted: an object with an id and a content that is not empty");
-      require(!boolean(token, "single_word", false), "single_word of an added token", true, "false");
       out.push_back({.content = member(token, "content").get<std::string>(),
                      .id = member(token, "id").get<int64_t>(),
                      .special = boolean(token, "special", false),
+                     .normalized = boolean(token, "normalized", true),
                      .lstrip = boolean(token, "lstrip", false),
                      .rstrip = boolean(token, "rstrip", false),
-                     .normalized = boolean(token, "normalized", true)});
+                     .single_word = boolean(token, "single_word", false)});
     }
     return out;
   }
@@ -266,7 +266,7 @@ void write_bpe_files(const std::string& folder, const BpeVocabulary& vocabulary,
   for (const AddedToken& token : vocabulary.added_tokens)
     added_tokens.push_back({{"id", token.id},
                             {"content", token.content},
-                            {"single_word", false},
+                            {"single_word", token.single_word},
                             {"lstrip", token.lstrip},
                             {"rstrip", token.rstrip},
                             {"normalized", token.normalized},

@@ -7,17 +7,9 @@
 #include <utility>
 #include <vector>
 
-namespace tandem::text {
+#include "tandem/text/added_tokens.h"
 
-/// A token that is searched for in the text, before the text is split into words.
-struct AddedToken {
-  std::string content;
-  int64_t id = 0;
-  bool special = true;      // left out by decode() with skip_special_tokens
-  bool lstrip = false;      // includes white space before the token
-  bool rstrip = false;      // includes white space after the token
-  bool normalized = false;  // searched for after the tokens that are not normalized
-};
+namespace tandem::text {
 
 /// Tokens and merges. Both are written with the characters that stand for bytes ("Ġthe" for " the").
 struct BpeVocabulary {

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "tandem/core/internal.h"
-#include "tandem/text/added_token_finder.h"
 #include "tandem/text/byte_level.h"
 #include "tandem/text/merge_table.h"
 #include "tandem/text/unicode.h"
@@ -121,8 +120,8 @@ void GPT2Tokenizer::add_added_tokens(const std::string& source, const std::vecto
     is_special_[static_cast<size_t>(token.id)] = token.special;
     (token.normalized ? normalized : exact).push_back(token);
   }
-  added_tokens_ = std::make_unique<AddedTokenFinder>(std::move(exact));
-  normalized_tokens_ = std::make_unique<AddedTokenFinder>(std::move(normalized));
+  added_tokens_ = AddedTokenFinder(std::move(exact));
+  normalized_tokens_ = AddedTokenFinder(std::move(normalized));
 }
 
 std::optional<int64_t> GPT2Tokenizer::find_special_token(const std::optional<std::string>& token, const char* option,
@@ -140,7 +139,7 @@ void GPT2Tokenizer::encode_word(std::string_view word, std::vector<int64_t>& ids
   ids.insert(ids.end(), scratch.begin(), scratch.end());
 }
 
-void GPT2Tokenizer::encode_text(std::string_view text, std::vector<int64_t>& ids) const {
+void GPT2Tokenizer::encode_words(std::string_view text, std::vector<int64_t>& ids) const {
   std::string with_space;
   if (options_.add_prefix_space() && text[0] != ' ') text = with_space.append(" ").append(text);
   std::vector<int32_t> scratch;
@@ -155,14 +154,19 @@ void GPT2Tokenizer::encode_text(std::string_view text, std::vector<int64_t>& ids
 
 std::vector<int64_t> GPT2Tokenizer::tokenize_to_ids(std::string_view text) const {
   std::vector<int64_t> ids;
-  const auto add_id = [&](int64_t id) { ids.push_back(id); };
-  added_tokens_->split(
-      text,
-      [&](std::string_view part) {
-        normalized_tokens_->split(
-            part, [&](std::string_view words) { encode_text(words, ids); }, add_id);
-      },
-      add_id);
+  for (const auto& part : added_tokens_.split(text)) {
+    if (part.token) {
+      ids.push_back(part.token->id);
+      continue;
+    }
+    const std::string_view rest = text.substr(part.begin, part.end - part.begin);
+    for (const auto& words : normalized_tokens_.split(rest)) {
+      if (words.token)
+        ids.push_back(words.token->id);
+      else
+        encode_words(rest.substr(words.begin, words.end - words.begin), ids);
+    }
+  }
   return ids;
 }
 

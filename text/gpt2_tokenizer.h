@@ -9,7 +9,6 @@
 namespace tandem::text {
 
 namespace detail {
-class AddedTokenFinder;
 class MergeTable;
 }  // namespace detail
 
@@ -73,7 +72,7 @@ class GPT2Tokenizer : public Tokenizer {
   void add_one_token_words();
   std::optional<int64_t> find_special_token(const std::optional<std::string>& token, const char* option,
                                             const std::string& source) const;
-  void encode_text(std::string_view text, std::vector<int64_t>& ids) const;
+  void encode_words(std::string_view text, std::vector<int64_t>& ids) const;
   void encode_word(std::string_view word, std::vector<int64_t>& ids, std::vector<int32_t>& scratch) const;
 
   BpeVocabulary vocabulary_;
@@ -84,8 +83,8 @@ class GPT2Tokenizer : public Tokenizer {
   std::unique_ptr<detail::MergeTable> merges_;
   // Words that are encoded as one token, with their IDs: views of bytes_. Most words of a text are among them.
   std::unordered_map<std::string_view, int32_t> one_token_words_;
-  std::vector<char> is_special_;                                                // by ID
-  std::unique_ptr<detail::AddedTokenFinder> added_tokens_, normalized_tokens_;  // searched for one after the other
+  std::vector<char> is_special_;                               // by ID
+  detail::AddedTokenFinder added_tokens_, normalized_tokens_;  // searched for one after the other
   std::optional<int64_t> eos_token_id_, pad_token_id_;
 };
 

@@ -1,49 +1,110 @@
-// Implements load_tokenizer: finds the files of a tokenizer in a folder, and its kind.
+// Implements load_tokenizer: finds the files of a tokenizer, and its kind.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "tandem/core/internal.h"
 #include "tandem/serialize/json_file.h"
-#include "tandem/text/bert_tokenizer.h"
+#include "tandem/text/bert_json.h"
 #include "tandem/text/gpt2_tokenizer.h"
 
 namespace tandem::text {
 namespace {
 
-using tandem::detail::JsonFile;
+using detail::JsonValue;
+using Json = nlohmann::json;
+
 std::string join_path(const std::string& folder, const std::string& name) {
   return (std::filesystem::path(folder) / name).string();
 }
 bool file_exists(const std::string& path) { return std::filesystem::exists(path); }
 
+/// Parses a JSON file, which must hold an object.
+Json parse_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  TANDEM_CHECK(file, "load_tokenizer: ", path, " cannot be read: ", std::strerror(errno));
+  try {
+    Json json = Json::parse(file);
+    JsonValue(json, path).check(json.is_object(), "a JSON object");
+    return json;
+  } catch (const Json::exception& e) {
+    TANDEM_FAIL("load_tokenizer: ", path, " is not valid JSON: ", e.what());
+  }
+}
+/// A parsed JSON file that may be missing.
+struct OptionalFile {
+  explicit OptionalFile(const std::string& path) {
+    if (!file_exists(path)) return;
+    json = parse_file(path);
+    value.emplace(json, path);
+  }
+  OptionalFile(const OptionalFile&) = delete;
+  Json json;
+  std::optional<JsonValue> value;
+};
+
+/// Returns whether the tokens, without special ones, have an ASCII capital letter.
+bool has_capital_letters(const std::string& vocab_file) {
+  std::ifstream file(vocab_file, std::ios::binary);
+  for (std::string token; std::getline(file, token);)
+    if (token[0] != '[' && std::any_of(token.begin(), token.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+      return true;
+  return false;
+}
+
 /// Loads a folder with vocab.txt: the older files of BERT's tokenizers.
 std::shared_ptr<const Tokenizer> load_vocab_txt(const std::string& folder) {
+  const std::string vocab = join_path(folder, "vocab.txt"), added = join_path(folder, "added_tokens.json");
+  TANDEM_CHECK(!file_exists(added), "load_tokenizer: ", added,
+               " is not read beside vocab.txt; accepted: tokenizer.json");
+  const OptionalFile tokenizer_config(join_path(folder, "tokenizer_config.json"));
+  const OptionalFile config(join_path(folder, "config.json"));
   BertTokenizerOptions o;
-  const std::string path = join_path(folder, "tokenizer_config.json");
-  if (file_exists(path)) {
-    const JsonFile file(path);
-    const auto text = [&](const char* key, std::string& field) { field = file.text(key).value_or(field); };
-    o.do_lower_case(file.boolean("do_lower_case").value_or(o.do_lower_case()));
-    o.strip_accents(file.boolean("strip_accents"));
-    o.tokenize_chinese_chars(file.boolean("tokenize_chinese_chars").value_or(o.tokenize_chinese_chars()));
-    // A tokenizer without a limit has a model_max_length of about 1e30 in its file.
-    const double max_length = file.number("model_max_length").value_or(512);
-    if (max_length < 1e9) o.model_max_length(static_cast<int64_t>(max_length));
-    text("unk_token", o.unk_token());
-    text("sep_token", o.sep_token());
-    text("pad_token", o.pad_token());
-    text("cls_token", o.cls_token());
-    text("mask_token", o.mask_token());
+  bool is_case_known = false;
+  for (const OptionalFile* file : {&config, &tokenizer_config}) {  // the second has the last word
+    if (!file->value) continue;
+    if (const auto lower = file->value->find("do_lower_case")) {
+      o.do_lower_case(lower->boolean());
+      is_case_known = true;
+    }
   }
-  return std::make_shared<BertTokenizer>(join_path(folder, "vocab.txt"), o);
+  if (tokenizer_config.value) detail::read_bert_config(*tokenizer_config.value, o);
+  if (!is_case_known) {
+    o.do_lower_case(!has_capital_letters(vocab));
+    std::fprintf(stderr,
+                 "tandem: warning: load_tokenizer: %s does not say do_lower_case, and no file beside it does; assumed "
+                 "%s, because its tokens have %s capital letters. tokenizer_config.json can say it.\n",
+                 vocab.c_str(), o.do_lower_case() ? "uncased" : "cased", o.do_lower_case() ? "no" : "");
+  }
+  return std::make_shared<BertTokenizer>(vocab, o);
+}
+
+/// Loads tokenizer.json, with the tokenizer_config.json beside it.
+std::shared_ptr<const Tokenizer> load_tokenizer_json(const std::string& path) {
+  const Json json = parse_file(path);
+  const JsonValue file(json, path);
+  const OptionalFile config((std::filesystem::path(path).parent_path() / "tokenizer_config.json").string());
+  const JsonValue type = file.at("model").at("type");
+  // One line for each kind of model.
+  if (type.text() == "WordPiece") return detail::read_bert_json(file, config.value);
+  type.check(false, "WordPiece");
+  return nullptr;
 }
 
 }  // namespace
 
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path) {
   if (is_gpt2_tokenizer(path)) return load_gpt2_tokenizer(path);
+  if (std::filesystem::is_regular_file(path)) return load_tokenizer_json(path);
   // One line for each kind of folder, the preferred one first.
+  if (const std::string file = join_path(path, "tokenizer.json"); file_exists(file)) return load_tokenizer_json(file);
   if (file_exists(join_path(path, "vocab.txt"))) return load_vocab_txt(path);
-  TANDEM_FAIL("load_tokenizer: ", path, " has no tokenizer; accepted: a folder with vocab.txt");
+  TANDEM_FAIL("load_tokenizer: ", path,
+              " has no tokenizer; accepted: a tokenizer.json, or a folder with tokenizer.json, or with ",
+              "vocab.txt, or with vocab.json and merges.txt, or with encoder.json and vocab.bpe");
 }
 
 }  // namespace tandem::text

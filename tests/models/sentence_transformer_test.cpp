@@ -50,7 +50,7 @@ TEST_CASE("SentenceTransformer reads what the files beside the weights say", "[m
   folder.write("tokenizer_config.json", R"({"do_lower_case": false, "strip_accents": null, "model_max_length": 1e30})");
   folder.remove("modules.json");
   const SentenceTransformer st(folder.at.path());
-  CHECK(st.tokenizer.options.model_max_length() == 4);
+  CHECK(st.tokenizer.model_max_length() == 4);
   CHECK(st.tokenizer.tokenize("A a") == std::vector<std::string>{"[UNK]", "a"});
   CHECK(!st.normalize);
   // The weights may also come from a file of torch.save.

@@ -190,12 +190,14 @@ TEST_CASE("GPT2Tokenizer finds added tokens as Hugging Face's tokenizers do", "[
   add("<r>").rstrip = true;
   add("z[").normalized = true;  // 261: searched for in what the other tokens leave
   add("h\u00e9").special = false;
+  add("<w>").single_word = true;  // 263
   const GPT2Tokenizer tokenizer(vocabulary);
   CHECK(tokenizer.tokenize_to_ids("a[x]b[x]y") == Ids{'a', 257, 'b', 258});
   CHECK(tokenizer.tokenize_to_ids("a \u00a0<l> b") == Ids{'a', 259, ' ', 'b'});
   CHECK(tokenizer.tokenize_to_ids("a <r> \u2003b") == Ids{'a', ' ', 260, 'b'});
   CHECK(tokenizer.tokenize_to_ids("<r> <l>") == Ids{260, 259});
   CHECK(tokenizer.tokenize_to_ids("z[x]z[") == Ids{'z', 257, 261});
+  CHECK(tokenizer.tokenize_to_ids("a<w> <w>") == Ids{'a', '<', 'w', '>', ' ', 263});
   CHECK(tokenizer.decode({262, 257}) == "h\u00e9[x]");
   CHECK(tokenizer.decode({262, 257}, /*skip_special_tokens=*/true) == "h\u00e9");
 }
@@ -251,7 +253,6 @@ TEST_CASE("GPT2Tokenizer says what is wrong with files and options", "[text]") {
   json_error("\"byte_fallback\": false", "\"byte_fallback\": true", "model.byte_fallback is true");
   json_error("\"ignore_merges\": false", "\"ignore_merges\": true", "model.ignore_merges is true");
   json_error("\"BPE\"", "\"Unigram\"", "model.type is \"Unigram\"");
-  json_error("\"single_word\": false", "\"single_word\": true", "single_word of an added token");
   json_error("\"id\": 256", "\"id\": 3", "has the ID 3");
   json_error("\"id\": 256", "\"id\": \"x\"", "an entry of added_tokens is");
   json_error("\"lstrip\": false", "\"lstrip\": 1", "lstrip is 1; accepted: true, false");
