@@ -109,13 +109,6 @@ BpeVocabulary read_vocabulary_and_merges(const std::string& vocab_file, const st
   return {.tokens = tokens.take(), .merges = read_merges(merges_file), .added_tokens = {}};
 }
 
-bool is_bpe_tokenizer_json(const std::string& path) {
-  const Json json = read_json(path);
-  const Json& model = member(json, "model");
-  if (!model.is_object()) return false;
-  return member(model, "type") == "BPE" || (member(model, "type").is_null() && model.contains("merges"));
-}
-
 namespace {
 
 /// Reads the parts of a tokenizer.json, and refuses what GPT2Tokenizer does not have.

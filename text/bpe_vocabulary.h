@@ -35,8 +35,6 @@ std::string read_text_file(const char* op, const std::string& path);
 /// "#version" are skipped. Lines may end with CR LF.
 /// @throws Error that names the file and the entry if a file is missing or damaged
 BpeVocabulary read_vocabulary_and_merges(const std::string& vocab_file, const std::string& merges_file);
-/// Whether tokenizer.json describes a BPE model.
-bool is_bpe_tokenizer_json(const std::string& path);
 /// Reads tokenizer.json, and sets settings.add_prefix_space. Its settings for truncation and padding are not read:
 /// EncodeOptions has them.
 /// @throws Error that names the file and the entry if the file is damaged

@@ -221,10 +221,7 @@ std::string tokenizer_json_path(const std::string& path) {
 }  // namespace
 
 namespace detail {
-bool is_gpt2_tokenizer(const std::string& path) {
-  const std::string tokenizer_json = tokenizer_json_path(path);
-  return fs::exists(tokenizer_json) ? is_bpe_tokenizer_json(tokenizer_json) : find_vocabulary(path).has_value();
-}
+bool has_gpt2_vocabulary(const std::string& folder) { return find_vocabulary(folder).has_value(); }
 }  // namespace detail
 
 std::shared_ptr<const GPT2Tokenizer> load_gpt2_tokenizer(const std::string& path) {

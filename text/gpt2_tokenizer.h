@@ -95,9 +95,8 @@ class GPT2Tokenizer : public Tokenizer {
 std::shared_ptr<const GPT2Tokenizer> load_gpt2_tokenizer(const std::string& path);
 
 namespace detail {
-/// Whether a path names files that load_gpt2_tokenizer() reads: a tokenizer.json with a BPE model, or a folder with
-/// one, or with the two files of a vocabulary.
-bool is_gpt2_tokenizer(const std::string& path);
+/// Whether a folder has vocab.json and merges.txt, or encoder.json and vocab.bpe.
+bool has_gpt2_vocabulary(const std::string& folder);
 }  // namespace detail
 
 }  // namespace tandem::text

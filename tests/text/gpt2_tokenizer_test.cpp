@@ -269,7 +269,7 @@ TEST_CASE("GPT2Tokenizer says what is wrong with files and options", "[text]") {
                     Contains("no token \"<|pad|>\", which the option pad_token names"));
   CHECK_THROWS_WITH(GPT2Tokenizer(vocabulary, GPT2TokenizerOptions().model_max_length(0)),
                     Contains("model_max_length is 0"));
-  CHECK_THROWS_WITH(text::load_tokenizer(folder / "nothing"), Contains("nothing has no tokenizer; accepted"));
+  CHECK_THROWS_WITH(text::load_gpt2_tokenizer(folder / "nothing"), Contains("nothing has no tokenizer; accepted"));
 }
 
 }  // namespace tandem
