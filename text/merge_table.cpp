@@ -37,7 +37,7 @@ void MergeTable::add(int32_t left, int32_t right, Merge merge) {
   const uint64_t key = make_key(left, right);
   slots_[find_slot(key)] = {key, merge};
 }
-inline const MergeTable::Merge* MergeTable::find(int32_t left, int32_t right) const {
+const MergeTable::Merge* MergeTable::find(int32_t left, int32_t right) const {
   const Slot& slot = slots_[find_slot(make_key(left, right))];
   return slot.key == kUnused ? nullptr : &slot.merge;
 }
