@@ -70,12 +70,15 @@ class Reporter : public train::Callback {
 
 /// Replaces settings whose defaults depend on others.
 void complete_settings(Settings& s) {
+  check_usage(!s.tokens.empty() || !s.files.empty() || s.resume,
+              "give the texts to train on, or --tokens, a token file");
   check_usage(s.tokens.empty() || s.files.empty(), "give either texts or --tokens, not both");
   check_usage(s.width % s.heads == 0, "--heads ", s.heads, " must divide --width ", s.width);
   check_usage(!distributed::is_launched() || !s.tokens.empty(),
               "a job of several processes needs --tokens; `tandem tokenize` makes the tokenizer and the token file");
   check_usage(s.min_lr <= s.lr, "--min-lr ", s.min_lr, " is above --lr ", s.lr);
   check_usage(s.min_lr <= 0 || s.schedule == "cosine", "--min-lr needs --schedule cosine");
+  validation_share(s.validation);  // may throw
   check_can_write("--log", s.log);
   if (s.min_lr < 0) s.min_lr = s.schedule == "cosine" ? s.lr / 10 : 0;
   if (s.steps == 0 && s.epochs == 0) s.steps = 600;
