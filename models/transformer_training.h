@@ -1,0 +1,26 @@
+// The optimizer and the schedule with which transformers are trained.
+#pragma once
+#include "tandem/core/option.h"
+#include "tandem/train/optimizers.h"
+
+namespace tandem::models {
+
+/// Options of the training steps of a transformer: AdamW, and a schedule with a warm-up.
+struct TransformerTrainingOptions {
+  /// Learning rate after the warm-up.
+  TANDEM_ARG(double, lr) = 2e-5;
+  /// Weight decay of parameters of two or more dimensions; biases and the weights of a LayerNorm have none.
+  TANDEM_ARG(double, weight_decay) = 0.01;
+  /// Decay factors of AdamW's running means.
+  TANDEM_ARG(double, beta1) = 0.9;
+  TANDEM_ARG(double, beta2) = 0.999;
+  /// How the rate falls after the warm-up, to 0 at the last step: "linear" or "cosine"; "constant": it does not fall.
+  TANDEM_ARG(std::string, schedule) = "linear";
+  /// Number of steps of the warm-up, in which the rate rises linearly, and of all steps.
+  TANDEM_ARG(int64_t, warmup_steps) = 0;
+  TANDEM_ARG(int64_t, total_steps) = 0;
+};
+/// Makes AdamW and its schedule for a module's parameters. @throws Error for invalid options
+train::Optimizers make_transformer_optimizer(const nn::Module& module, const TransformerTrainingOptions& options);
+
+}  // namespace tandem::models
