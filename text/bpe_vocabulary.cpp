@@ -1,11 +1,10 @@
 // Reads and writes the files of byte-level BPE with nlohmann/json.
 #include "tandem/text/bpe_vocabulary.h"
 
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tandem/core/error.h"
 #include "tandem/core/internal.h"
@@ -20,15 +19,10 @@ namespace {
 
 std::string print(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-std::ifstream open(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  TANDEM_CHECK(file, path, " cannot be read: ", std::strerror(errno));
-  return file;
-}
 Json read_json(const std::string& path) {
-  std::ifstream file = open(path);
+  const std::string text = read_text_file("GPT2Tokenizer", path);
   try {
-    Json json = Json::parse(file);
+    Json json = Json::parse(text);
     TANDEM_CHECK(json.is_object(), path, " is not a JSON object, the accepted value");
     return json;
   } catch (const Json::exception& e) {
@@ -89,7 +83,7 @@ std::pair<std::string, std::string> parse_merge(const std::string& line, const s
   return {line.substr(0, space), line.substr(space + 1)};
 }
 std::vector<std::pair<std::string, std::string>> read_merges(const std::string& path) {
-  std::ifstream file = open(path);
+  std::istringstream file(read_text_file("GPT2Tokenizer", path));
   std::vector<std::pair<std::string, std::string>> merges;
   size_t number = 0;
   for (std::string line; std::getline(file, line);) {
@@ -97,23 +91,22 @@ std::vector<std::pair<std::string, std::string>> read_merges(const std::string& 
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.rfind("#version", 0) != 0) merges.push_back(parse_merge(line, path, number, "line"));
   }
-  TANDEM_CHECK(!file.bad(), "reading ", path, " failed: ", std::strerror(errno));
   return merges;
 }
 
 }  // namespace
 
+std::string read_text_file(const char* op, const std::string& path) {
+  const FileSource file(op, path);
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read(0, text.data(), text.size());
+  return text;
+}
+
 BpeVocabulary read_vocabulary_and_merges(const std::string& vocab_file, const std::string& merges_file) {
   TokenList tokens(vocab_file);
   tokens.add_vocabulary(read_json(vocab_file));
   return {.tokens = tokens.take(), .merges = read_merges(merges_file), .added_tokens = {}};
-}
-
-bool is_bpe_tokenizer_json(const std::string& path) {
-  const Json json = read_json(path);
-  const Json& model = member(json, "model");
-  if (!model.is_object()) return false;
-  return member(model, "type") == "BPE" || (member(model, "type").is_null() && model.contains("merges"));
 }
 
 namespace {
@@ -183,13 +176,13 @@ class TokenizerJson {
                          member(token, "content").is_string() && member(token, "content") != "";
       TANDEM_CHECK(valid, path_, ": an entry of added_tokens is ", print(token),
                    "; accepted: an object with an id and a content that is not empty");
-      require(!boolean(token, "single_word", false), "single_word of an added token", true, "false");
       out.push_back({.content = member(token, "content").get<std::string>(),
                      .id = member(token, "id").get<int64_t>(),
                      .special = boolean(token, "special", false),
                      .normalized = boolean(token, "normalized", true),
                      .lstrip = boolean(token, "lstrip", false),
-                     .rstrip = boolean(token, "rstrip", false)});
+                     .rstrip = boolean(token, "rstrip", false),
+                     .single_word = boolean(token, "single_word", false)});
     }
     return out;
   }
@@ -266,7 +259,7 @@ void write_bpe_files(const std::string& folder, const BpeVocabulary& vocabulary,
   for (const AddedToken& token : vocabulary.added_tokens)
     added_tokens.push_back({{"id", token.id},
                             {"content", token.content},
-                            {"single_word", false},
+                            {"single_word", token.single_word},
                             {"lstrip", token.lstrip},
                             {"rstrip", token.rstrip},
                             {"normalized", token.normalized},

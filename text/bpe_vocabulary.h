@@ -27,12 +27,14 @@ struct BpeSettings {
   std::optional<std::string> eos_token, pad_token;
 };
 
+/// Returns the bytes of a file.
+/// @param op  name of the operation, for error messages
+/// @throws Error that names the file if it cannot be read or is not a regular file
+std::string read_text_file(const char* op, const std::string& path);
 /// Reads vocab.json and merges.txt, or OpenAI's encoder.json and vocab.bpe. Lines of the second file that begin with
 /// "#version" are skipped. Lines may end with CR LF.
 /// @throws Error that names the file and the entry if a file is missing or damaged
 BpeVocabulary read_vocabulary_and_merges(const std::string& vocab_file, const std::string& merges_file);
-/// Whether tokenizer.json describes a BPE model.
-bool is_bpe_tokenizer_json(const std::string& path);
 /// Reads tokenizer.json, and sets settings.add_prefix_space. Its settings for truncation and padding are not read:
 /// EncodeOptions has them.
 /// @throws Error that names the file and the entry if the file is damaged

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "tandem/core/internal.h"
-#include "tandem/text/added_token_finder.h"
 #include "tandem/text/byte_level.h"
 #include "tandem/text/merge_table.h"
 #include "tandem/text/unicode.h"
@@ -45,8 +44,9 @@ GPT2Tokenizer::GPT2Tokenizer(BpeVocabulary vocabulary, const GPT2TokenizerOption
   TANDEM_CHECK(options_.model_max_length() >= 1, "GPT2Tokenizer: model_max_length is ", options_.model_max_length(),
                "; accepted: 1 or more");
   add_tokens(source);
-  add_added_tokens(source);
-  add_merges(source);
+  const std::vector<char> is_mergeable = add_merges(source);
+  add_added_tokens(source, is_mergeable);
+  add_one_token_words();
   eos_token_id_ = find_special_token(options_.eos_token(), "eos_token", source);
   if (!options_.eos_token()) eos_token_id_ = convert_tokens_to_ids(kEndOfText);
   pad_token_id_ = find_special_token(options_.pad_token(), "pad_token", source);
@@ -74,21 +74,29 @@ void GPT2Tokenizer::add_tokens(const std::string& source) {
   }
 }
 
-void GPT2Tokenizer::add_merges(const std::string& source) {
+std::vector<char> GPT2Tokenizer::add_merges(const std::string& source) {
   const size_t count = vocabulary_.merges.size();
   TANDEM_CHECK(count < static_cast<size_t>(std::numeric_limits<int32_t>::max()), source, " has ", count,
                " merges; accepted: less than 2^31");
   merges_ = std::make_unique<MergeTable>(count);
+  std::vector<char> is_mergeable(bytes_.size(), 0);
+  for (const int32_t id : byte_ids_) is_mergeable[static_cast<size_t>(id)] = 1;
   for (size_t rank = 0; rank < count; ++rank) {
-    const auto& [left, right] = vocabulary_.merges[rank];
+    const std::string &left = vocabulary_.merges[rank].first, &right = vocabulary_.merges[rank].second;
     const auto find_id = [&](const std::string& token) {
       const std::optional<int64_t> id = convert_tokens_to_ids(token);
       TANDEM_CHECK(id, source, ": merge ", rank + 1, " (\"", left, "\" and \"", right, "\") needs the token \"", token,
                    "\", which the vocabulary lacks");
       return static_cast<int32_t>(*id);
     };
-    merges_->add(find_id(left), find_id(right), {static_cast<int32_t>(rank), find_id(left + right)});
+    const int32_t left_id = find_id(left), right_id = find_id(right), merged = find_id(left + right);
+    merges_->add(left_id, right_id, {static_cast<int32_t>(rank), merged});
+    is_mergeable[static_cast<size_t>(merged)] = 1;
   }
+  return is_mergeable;
+}
+
+void GPT2Tokenizer::add_one_token_words() {
   std::vector<int32_t> scratch;
   std::vector<int64_t> ids;
   for (size_t id = 0; id < bytes_.size(); ++id) {
@@ -99,7 +107,7 @@ void GPT2Tokenizer::add_merges(const std::string& source) {
   }
 }
 
-void GPT2Tokenizer::add_added_tokens(const std::string& source) {
+void GPT2Tokenizer::add_added_tokens(const std::string& source, const std::vector<char>& is_mergeable) {
   is_special_.assign(bytes_.size(), 0);
   std::vector<AddedToken> exact, normalized;
   for (const AddedToken& token : vocabulary_.added_tokens) {
@@ -107,12 +115,13 @@ void GPT2Tokenizer::add_added_tokens(const std::string& source) {
                  " is empty; accepted: one character or more");
     TANDEM_CHECK(convert_tokens_to_ids(token.content) == token.id, source, ": the added token \"", token.content,
                  "\" has the ID ", token.id, ", but the vocabulary has another token or none with this ID");
-    bytes_[static_cast<size_t>(token.id)] = token.content;
+    // An added token stands for its own text, even if its characters could stand for other bytes.
+    if (!is_mergeable[static_cast<size_t>(token.id)]) bytes_[static_cast<size_t>(token.id)] = token.content;
     is_special_[static_cast<size_t>(token.id)] = token.special;
     (token.normalized ? normalized : exact).push_back(token);
   }
-  added_tokens_ = std::make_unique<ExactTokenFinder>(std::move(exact));
-  normalized_tokens_ = std::make_unique<ExactTokenFinder>(std::move(normalized));
+  added_tokens_ = AddedTokenFinder(std::move(exact));
+  normalized_tokens_ = AddedTokenFinder(std::move(normalized));
 }
 
 std::optional<int64_t> GPT2Tokenizer::find_special_token(const std::optional<std::string>& token, const char* option,
@@ -130,7 +139,7 @@ void GPT2Tokenizer::encode_word(std::string_view word, std::vector<int64_t>& ids
   ids.insert(ids.end(), scratch.begin(), scratch.end());
 }
 
-void GPT2Tokenizer::encode_text(std::string_view text, std::vector<int64_t>& ids) const {
+void GPT2Tokenizer::encode_words(std::string_view text, std::vector<int64_t>& ids) const {
   std::string with_space;
   if (options_.add_prefix_space() && text[0] != ' ') text = with_space.append(" ").append(text);
   std::vector<int32_t> scratch;
@@ -145,14 +154,19 @@ void GPT2Tokenizer::encode_text(std::string_view text, std::vector<int64_t>& ids
 
 std::vector<int64_t> GPT2Tokenizer::tokenize_to_ids(std::string_view text) const {
   std::vector<int64_t> ids;
-  const auto add_id = [&](int64_t id) { ids.push_back(id); };
-  added_tokens_->split(
-      text,
-      [&](std::string_view part) {
-        normalized_tokens_->split(
-            part, [&](std::string_view words) { encode_text(words, ids); }, add_id);
-      },
-      add_id);
+  for (const auto& part : added_tokens_.split(text)) {
+    if (part.token) {
+      ids.push_back(part.token->id);
+      continue;
+    }
+    const std::string_view rest = text.substr(part.begin, part.end - part.begin);
+    for (const auto& words : normalized_tokens_.split(rest)) {
+      if (words.token)
+        ids.push_back(words.token->id);
+      else
+        encode_words(rest.substr(words.begin, words.end - words.begin), ids);
+    }
+  }
   return ids;
 }
 
@@ -199,7 +213,7 @@ std::optional<std::pair<std::string, std::string>> find_vocabulary(const fs::pat
       return std::pair{(folder / vocab).string(), (folder / merges).string()};
   return {};
 }
-/// Returns the path itself if it names a file, else that of tokenizer.json in the folder.
+/// Returns `path` if it names a file, else the path of tokenizer.json in this folder.
 std::string tokenizer_json_path(const std::string& path) {
   return fs::is_regular_file(path) ? path : (fs::path(path) / "tokenizer.json").string();
 }
@@ -207,10 +221,7 @@ std::string tokenizer_json_path(const std::string& path) {
 }  // namespace
 
 namespace detail {
-bool is_gpt2_tokenizer(const std::string& path) {
-  const std::string tokenizer_json = tokenizer_json_path(path);
-  return fs::exists(tokenizer_json) ? is_bpe_tokenizer_json(tokenizer_json) : find_vocabulary(path).has_value();
-}
+bool has_gpt2_vocabulary(const std::string& folder) { return find_vocabulary(folder).has_value(); }
 }  // namespace detail
 
 std::shared_ptr<const GPT2Tokenizer> load_gpt2_tokenizer(const std::string& path) {

@@ -9,7 +9,6 @@
 namespace tandem::text {
 
 namespace detail {
-class ExactTokenFinder;
 class MergeTable;
 }  // namespace detail
 
@@ -67,11 +66,13 @@ class GPT2Tokenizer : public Tokenizer {
 
  private:
   void add_tokens(const std::string& source);
-  void add_merges(const std::string& source);
-  void add_added_tokens(const std::string& source);
+  /// Returns for each ID whether it is the token of a byte or the result of a merge.
+  std::vector<char> add_merges(const std::string& source);
+  void add_added_tokens(const std::string& source, const std::vector<char>& is_mergeable);
+  void add_one_token_words();
   std::optional<int64_t> find_special_token(const std::optional<std::string>& token, const char* option,
                                             const std::string& source) const;
-  void encode_text(std::string_view text, std::vector<int64_t>& ids) const;
+  void encode_words(std::string_view text, std::vector<int64_t>& ids) const;
   void encode_word(std::string_view word, std::vector<int64_t>& ids, std::vector<int32_t>& scratch) const;
 
   BpeVocabulary vocabulary_;
@@ -82,8 +83,8 @@ class GPT2Tokenizer : public Tokenizer {
   std::unique_ptr<detail::MergeTable> merges_;
   // Words that are encoded as one token, with their IDs: views of bytes_. Most words of a text are among them.
   std::unordered_map<std::string_view, int32_t> one_token_words_;
-  std::vector<char> is_special_;                                                // by ID
-  std::unique_ptr<detail::ExactTokenFinder> added_tokens_, normalized_tokens_;  // searched for one after the other
+  std::vector<char> is_special_;                               // by ID
+  detail::AddedTokenFinder added_tokens_, normalized_tokens_;  // searched for one after the other
   std::optional<int64_t> eos_token_id_, pad_token_id_;
 };
 
@@ -94,9 +95,8 @@ class GPT2Tokenizer : public Tokenizer {
 std::shared_ptr<const GPT2Tokenizer> load_gpt2_tokenizer(const std::string& path);
 
 namespace detail {
-/// Whether a path names files that load_gpt2_tokenizer() reads: a tokenizer.json with a BPE model, or a folder with
-/// one, or with the two files of a vocabulary.
-bool is_gpt2_tokenizer(const std::string& path);
+/// Whether a folder has vocab.json and merges.txt, or encoder.json and vocab.bpe.
+bool has_gpt2_vocabulary(const std::string& folder);
 }  // namespace detail
 
 }  // namespace tandem::text

@@ -46,7 +46,7 @@ struct OptionalFile {
   std::optional<JsonValue> value;
 };
 
-/// Returns whether the tokens, without special ones, have an ASCII capital letter.
+/// Returns whether a token that does not begin with "[", as special tokens do, has an ASCII capital letter.
 bool has_capital_letters(const std::string& vocab_file) {
   std::ifstream file(vocab_file, std::ios::binary);
   for (std::string token; std::getline(file, token);)
@@ -75,9 +75,11 @@ std::shared_ptr<const Tokenizer> load_vocab_txt(const std::string& folder) {
   if (!is_case_known) {
     o.do_lower_case(!has_capital_letters(vocab));
     std::fprintf(stderr,
-                 "tandem: warning: load_tokenizer: %s does not say do_lower_case, and no file beside it does; assumed "
-                 "%s, because its tokens have %s capital letters. tokenizer_config.json can say it.\n",
-                 vocab.c_str(), o.do_lower_case() ? "uncased" : "cased", o.do_lower_case() ? "no" : "");
+                 "tandem: warning: load_tokenizer: no file beside %s says do_lower_case; assumed %s. A "
+                 "tokenizer_config.json can say it.\n",
+                 vocab.c_str(),
+                 o.do_lower_case() ? "uncased, because no token has a capital letter"
+                                   : "cased, because tokens have capital letters");
   }
   return std::make_shared<BertTokenizer>(vocab, o);
 }
@@ -87,22 +89,28 @@ std::shared_ptr<const Tokenizer> load_tokenizer_json(const std::string& path) {
   const Json json = parse_file(path);
   const JsonValue file(json, path);
   const OptionalFile config((std::filesystem::path(path).parent_path() / "tokenizer_config.json").string());
-  const JsonValue type = file.at("model").at("type");
+  const JsonValue model = file.at("model");
+  // Files of older versions have no type.
+  if (const auto type = model.find("type"); type ? type->text() == "BPE" : model.find("merges").has_value())
+    return load_gpt2_tokenizer(path);
+  const JsonValue type = model.at("type");
   // One line for each kind of model.
   if (type.text() == "WordPiece") return detail::read_bert_json(file, config.value);
-  type.check(false, "WordPiece");
+  type.check(false, "WordPiece, BPE");
   return nullptr;
 }
 
 }  // namespace
 
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path) {
-  if (is_gpt2_tokenizer(path)) return load_gpt2_tokenizer(path);
   if (!std::filesystem::is_directory(path)) return load_tokenizer_json(path);
   // One line for each kind of folder, the preferred one first.
   if (const std::string file = join_path(path, "tokenizer.json"); file_exists(file)) return load_tokenizer_json(file);
   if (file_exists(join_path(path, "vocab.txt"))) return load_vocab_txt(path);
-  TANDEM_FAIL("load_tokenizer: ", path, " has no tokenizer; accepted: a folder with tokenizer.json or vocab.txt");
+  if (has_gpt2_vocabulary(path)) return load_gpt2_tokenizer(path);
+  TANDEM_FAIL("load_tokenizer: ", path,
+              " has no tokenizer; accepted: a tokenizer.json, or a folder with tokenizer.json, or with ",
+              "vocab.txt, or with vocab.json and merges.txt, or with encoder.json and vocab.bpe");
 }
 
 }  // namespace tandem::text

@@ -3,9 +3,6 @@
 #include "tandem/text/train_bpe.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <mutex>
 #include <queue>
@@ -225,13 +222,6 @@ GPT2Tokenizer train_on_words(const WordCounts& words, const BpeTrainerOptions& o
   return GPT2Tokenizer(BpeTrainer(words, options).train(), tokenizer_options, "train_bpe");
 }
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  TANDEM_CHECK(file, "train_bpe: ", path, " cannot be read: ", std::strerror(errno));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  TANDEM_CHECK(!file.bad(), "train_bpe: reading ", path, " failed: ", std::strerror(errno));
-  return text;
-}
 /// Splits a text into its lines. Each line contains the line feed that ends it.
 std::vector<std::string_view> split_lines(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -256,7 +246,7 @@ GPT2Tokenizer train_bpe_from_files(const std::vector<std::string>& files, const 
   check_options(options);
   WordCounter counter(options.add_prefix_space());
   for (const std::string& file : files) {
-    const std::string text = read_text(file);
+    const std::string text = read_text_file("train_bpe", file);
     counter.count(split_lines(text));
   }
   return train_on_words(counter.total(), options);

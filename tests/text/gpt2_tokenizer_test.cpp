@@ -58,7 +58,7 @@ TEST_CASE("GPT2Tokenizer gives the numbers that Hugging Face's tokenizers give",
   CHECK_FALSE(plain.is_special(2));
   CHECK_FALSE(plain.is_special(-1));
   CHECK(plain.convert_tokens_to_ids("no such token") == std::nullopt);
-  CHECK(plain.encode("the earth", "the sea").type_ids == Ids{0, 0, 1, 1});
+  CHECK(plain.encode("!", "!!").type_ids == Ids{0, 1, 1});  // no special tokens
 }
 
 TEST_CASE("each character has the class that it has for Hugging Face's tokenizers", "[text]") {
@@ -190,12 +190,14 @@ TEST_CASE("GPT2Tokenizer finds added tokens as Hugging Face's tokenizers do", "[
   add("<r>").rstrip = true;
   add("z[").normalized = true;  // 261: searched for in what the other tokens leave
   add("h\u00e9").special = false;
+  add("<w>").single_word = true;  // 263
   const GPT2Tokenizer tokenizer(vocabulary);
   CHECK(tokenizer.tokenize_to_ids("a[x]b[x]y") == Ids{'a', 257, 'b', 258});
   CHECK(tokenizer.tokenize_to_ids("a \u00a0<l> b") == Ids{'a', 259, ' ', 'b'});
   CHECK(tokenizer.tokenize_to_ids("a <r> \u2003b") == Ids{'a', ' ', 260, 'b'});
   CHECK(tokenizer.tokenize_to_ids("<r> <l>") == Ids{260, 259});
   CHECK(tokenizer.tokenize_to_ids("z[x]z[") == Ids{'z', 257, 261});
+  CHECK(tokenizer.tokenize_to_ids("a<w> <w>") == Ids{'a', '<', 'w', '>', ' ', 263});
   CHECK(tokenizer.decode({262, 257}) == "h\u00e9[x]");
   CHECK(tokenizer.decode({262, 257}, /*skip_special_tokens=*/true) == "h\u00e9");
 }
@@ -219,7 +221,7 @@ TEST_CASE("GPT2Tokenizer says what is wrong with files and options", "[text]") {
   merges_error("ab\n", "line 1 is \"ab\"");
   test::write_file(merges, "");
   CHECK(GPT2Tokenizer(vocab, merges).tokenize_to_ids("ab") == Ids{'a', 'b'});  // no merges: bytes
-  CHECK_THROWS_WITH(GPT2Tokenizer(vocab, folder / "none"), Contains("none cannot be read: No such file"));
+  CHECK_THROWS_WITH(GPT2Tokenizer(vocab, folder / "none"), Contains("none") && Contains("No such file"));
 
   const auto vocab_error = [&](const std::string& text, const std::string& message) {
     test::write_file(vocab, text);
@@ -251,7 +253,6 @@ TEST_CASE("GPT2Tokenizer says what is wrong with files and options", "[text]") {
   json_error("\"byte_fallback\": false", "\"byte_fallback\": true", "model.byte_fallback is true");
   json_error("\"ignore_merges\": false", "\"ignore_merges\": true", "model.ignore_merges is true");
   json_error("\"BPE\"", "\"Unigram\"", "model.type is \"Unigram\"");
-  json_error("\"single_word\": false", "\"single_word\": true", "single_word of an added token");
   json_error("\"id\": 256", "\"id\": 3", "has the ID 3");
   json_error("\"id\": 256", "\"id\": \"x\"", "an entry of added_tokens is");
   json_error("\"lstrip\": false", "\"lstrip\": 1", "lstrip is 1; accepted: true, false");
@@ -268,7 +269,7 @@ TEST_CASE("GPT2Tokenizer says what is wrong with files and options", "[text]") {
                     Contains("no token \"<|pad|>\", which the option pad_token names"));
   CHECK_THROWS_WITH(GPT2Tokenizer(vocabulary, GPT2TokenizerOptions().model_max_length(0)),
                     Contains("model_max_length is 0"));
-  CHECK_THROWS_WITH(text::load_tokenizer(folder / "nothing"), Contains("nothing has no tokenizer; accepted"));
+  CHECK_THROWS_WITH(text::load_gpt2_tokenizer(folder / "nothing"), Contains("nothing has no tokenizer; accepted"));
 }
 
 }  // namespace tandem
