@@ -27,7 +27,7 @@ class KvCache {
   /// @param key, value  (batch, heads, L, head_dim)
   /// @throws Error      if gradients are enabled, the sizes do not match, or there is no room for L tokens
   std::pair<Tensor, Tensor> update(int64_t layer, const Tensor& key, const Tensor& value);
-  /// Adds L tokens to length(). A model calls it when all layers have stored the keys and values of these tokens.
+  /// Adds L tokens to length(). A model calls it after all layers have called update().
   void advance(int64_t tokens) { length_ += tokens; }
   /// Forgets all tokens after the first `length`. @throws Error unless length is in [0, length()]
   void crop(int64_t length);
