@@ -51,7 +51,7 @@ void print_split(const Split& split, const char* use) {
         text.c_str(), static_cast<long long>(split.texts.num_left_out));
 }
 
-/// Loads the model with a classifier for these labels.
+/// Loads the model with a classifier for the given labels.
 models::BertForSequenceClassification load_model(const Settings& s, models::BertConfig config,
                                                  const std::vector<std::string>& labels) {
   config.id2label(labels);
