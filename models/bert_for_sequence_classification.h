@@ -12,13 +12,15 @@ struct SequenceClassificationBatch {
   Tensor attention_mask;  // (N, L): 0 marks padding; undefined: there is no padding
   Tensor token_type_ids;  // int64 (N, L): 1 for the second text of a pair; undefined: all tokens are of type 0
   Tensor labels;          // as BertForSequenceClassification::compute_loss() takes them; undefined: not known
+  /// Lists the tensors (core/tensor_tree.h).
   auto tensor_parts() { return std::tie(input_ids, attention_mask, token_type_ids, labels); }
 };
 
-/// What BertForSequenceClassification returns for a batch.
+/// Output of BertForSequenceClassification for a batch.
 struct SequenceClassifierOutput {
   Tensor loss;    // mean loss over the batch, a scalar; undefined without labels
   Tensor logits;  // (N, num_labels)
+  /// Lists the tensors (core/tensor_tree.h).
   auto tensor_parts() { return std::tie(loss, logits); }
 };
 
@@ -35,7 +37,7 @@ class BertForSequenceClassificationImpl : public nn::Cloneable<BertForSequenceCl
   void reset() override;
   /// Loads the weights, which must include the classifier's. Accepts the names that BertModel accepts.
   void load(serialize::InputArchive& archive) override;
-  /// Computes the logits, and the loss if there are labels. Inputs are those of BertModel.
+  /// Computes the logits, and the loss if there are labels. Takes the same inputs as BertModel.
   /// @param labels  see compute_loss()
   /// @throws Error  as BertModel and compute_loss() do
   SequenceClassifierOutput forward(const Tensor& input_ids, const Tensor& attention_mask = {},

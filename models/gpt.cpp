@@ -38,8 +38,8 @@ Tensor GptAttentionImpl::forward(const Tensor& x, const DecoderContext& context)
   const int64_t n = x.size(0), length = x.size(1), heads = config.n_head();
   const std::vector<Tensor> parts = c_attn(x).view({n, length, 3, heads, -1}).unbind(2);
   const auto split_heads = [&](size_t i) { return parts[i].transpose(1, 2); };
-  const Tensor attended = decoder_attention(split_heads(0), split_heads(1), split_heads(2), context,
-                                            is_training() ? config.attn_pdrop() : 0);
+  const Tensor attended = detail::decoder_attention(split_heads(0), split_heads(1), split_heads(2), context,
+                                                    is_training() ? config.attn_pdrop() : 0);
   return resid_dropout(c_proj(attended.transpose(1, 2).reshape({n, length, -1})));
 }
 
@@ -113,10 +113,10 @@ Tensor GptModelImpl::hidden_states(const Tensor& input_ids, const Tensor& attent
                "GptModel: attention_mask is ", attention_mask.sizes(), " and input_ids ", input_ids.sizes(),
                "; accepted: (", input_ids.size(0), ", ", past + length, ")");
   const Tensor position = attention_mask.defined()
-                              ? wpe(make_positions(attention_mask, past, length, input_ids.device()))
+                              ? wpe(detail::make_positions(attention_mask, past, length, input_ids.device()))
                               : wpe->weight.narrow(0, past, length);
   Tensor hidden = drop(wte(input_ids) + position);
-  DecoderContext context{make_decoder_mask(attention_mask, past, length, input_ids.device()), cache};
+  DecoderContext context{detail::make_decoder_mask(attention_mask, past, length, input_ids.device()), cache};
   for (size_t i = 0; i < h->size(); ++i) {
     context.layer = static_cast<int64_t>(i);
     hidden = call_module(h->at<GptBlockImpl>(i), hidden, context);

@@ -24,9 +24,9 @@ std::pair<Tensor, Tensor> KvCache::update(int64_t layer, const Tensor& key, cons
   Tensor& keys = keys_[static_cast<size_t>(layer)];
   Tensor& values = values_[static_cast<size_t>(layer)];
   TANDEM_CHECK(key.dim() == 4 && key.sizes() == value.sizes() && key.size(0) == batch_ && key.size(1) == keys.size(1) &&
-                   key.size(3) == keys.size(3) && key.dtype() == keys.dtype(),
-               "KvCache: key is ", key.dtype(), " ", key.sizes(), " and value ", value.sizes(),
-               "; accepted: ", keys.dtype(), " (", batch_, ", ", keys.size(1), ", L, ", keys.size(3), ")");
+                   key.size(3) == keys.size(3),
+               "KvCache: key is ", key.sizes(), " and value ", value.sizes(), "; accepted: (", batch_, ", ",
+               keys.size(1), ", L, ", keys.size(3), ")");
   const int64_t count = key.size(2), total = length_ + count;
   TANDEM_CHECK(total <= max_length_, "KvCache: ", length_, " tokens are stored, and ", count,
                " are new; there is memory for ", max_length_);
@@ -40,7 +40,7 @@ void KvCache::crop(int64_t length) {
   length_ = length;
 }
 
-Tensor make_decoder_mask(const Tensor& attention_mask, int64_t past, int64_t length, Device device) {
+Tensor detail::make_decoder_mask(const Tensor& attention_mask, int64_t past, int64_t length, Device device) {
   // Without padding, attention can use its causal flag, or, for one new token, no mask at all. Its causal flag lets
   // query i attend to keys 0 to i, which is wrong if there are cached tokens.
   if (!attention_mask.defined() && (past == 0 || length == 1)) return {};
@@ -52,13 +52,13 @@ Tensor make_decoder_mask(const Tensor& attention_mask, int64_t past, int64_t len
   return allowed.defined() ? causal.logical_and(allowed) : causal;
 }
 
-Tensor make_positions(const Tensor& attention_mask, int64_t past, int64_t length, Device device) {
+Tensor detail::make_positions(const Tensor& attention_mask, int64_t past, int64_t length, Device device) {
   if (!attention_mask.defined()) return arange(past, past + length, TensorOptions(kInt64).device(device));
   return ((attention_mask != 0).to(kInt64).cumsum(1) - 1).clamp_min(0).narrow(1, past, length);
 }
 
-Tensor decoder_attention(const Tensor& query, const Tensor& new_key, const Tensor& new_value,
-                         const DecoderContext& context, double dropout_p) {
+Tensor detail::decoder_attention(const Tensor& query, const Tensor& new_key, const Tensor& new_value,
+                                 const DecoderContext& context, double dropout_p) {
   Tensor key = new_key, value = new_value;
   if (context.cache) std::tie(key, value) = context.cache->update(context.layer, new_key, new_value);
   const int64_t n = query.size(0), heads = query.size(1), length = query.size(2), key_heads = key.size(1);

@@ -22,12 +22,12 @@ class KvCache {
   int64_t max_length() const { return max_length_; }
   /// Number of texts.
   int64_t batch() const { return batch_; }
-  /// Stores the keys and values of L new tokens of a layer behind those of length() tokens. Returns views of the keys
-  /// and values of all length() + L tokens.
+  /// Stores the keys and values of L new tokens of a layer after the length() stored tokens, converted to the cache's
+  /// dtype. Returns views of the keys and values of all length() + L tokens.
   /// @param key, value  (batch, heads, L, head_dim)
   /// @throws Error      if gradients are enabled, the sizes do not match, or there is no room for L tokens
   std::pair<Tensor, Tensor> update(int64_t layer, const Tensor& key, const Tensor& value);
-  /// Adds L tokens to length(). A model calls it when all layers have stored the keys and values of these tokens.
+  /// Adds L tokens to length(). A model calls it after all layers have called update().
   void advance(int64_t tokens) { length_ += tokens; }
   /// Forgets all tokens after the first `length`. @throws Error unless length is in [0, length()]
   void crop(int64_t length);
@@ -48,6 +48,8 @@ struct DecoderContext {
   int64_t layer = 0;
 };
 
+namespace detail {
+
 /// Returns the mask that DecoderContext needs for L new tokens after `past` cached ones; undefined if none is needed.
 /// @param attention_mask  (N, past + L): 0 marks padding; undefined: there is no padding
 Tensor make_decoder_mask(const Tensor& attention_mask, int64_t past, int64_t length, Device device);
@@ -61,4 +63,5 @@ Tensor make_positions(const Tensor& attention_mask, int64_t past, int64_t length
 Tensor decoder_attention(const Tensor& query, const Tensor& key, const Tensor& value, const DecoderContext& context,
                          double dropout_p = 0);
 
+}  // namespace detail
 }  // namespace tandem::models

@@ -59,7 +59,7 @@ Tensor LlamaAttentionImpl::forward(const Tensor& x, const Tensor& cos, const Ten
                                    const DecoderContext& context) {
   const int64_t n = x.size(0), length = x.size(1), head_dim = config.head_dim();
   const auto split_heads = [&](const Tensor& t) { return t.view({n, length, -1, head_dim}).transpose(1, 2); };
-  const Tensor attended = decoder_attention(
+  const Tensor attended = detail::decoder_attention(
       apply_rotary_pos_emb(split_heads(q_proj(x)), cos, sin), apply_rotary_pos_emb(split_heads(k_proj(x)), cos, sin),
       split_heads(v_proj(x)), context, is_training() ? config.attention_dropout() : 0);
   return o_proj(attended.transpose(1, 2).reshape({n, length, -1}));
@@ -118,8 +118,8 @@ Tensor LlamaModelImpl::forward(const Tensor& input_ids, const Tensor& attention_
   Tensor hidden = embed_tokens(input_ids);
   const auto [cos, sin] =
       RotaryEmbedding(config.head_dim(), config.rope_theta())
-          .forward(make_positions(attention_mask, past, length, input_ids.device()), hidden.dtype());
-  DecoderContext context{make_decoder_mask(attention_mask, past, length, input_ids.device()), cache};
+          .forward(detail::make_positions(attention_mask, past, length, input_ids.device()), hidden.dtype());
+  DecoderContext context{detail::make_decoder_mask(attention_mask, past, length, input_ids.device()), cache};
   for (size_t i = 0; i < layers->size(); ++i) {
     context.layer = static_cast<int64_t>(i);
     hidden = tandem::detail::call_module(layers->at<LlamaDecoderLayerImpl>(i), hidden, cos, sin, context);

@@ -58,8 +58,8 @@ class RotaryEmbedding {
 };
 /// Returns (-x2, x1), where x1 and x2 are the halves of x along the last dimension.
 Tensor rotate_half(const Tensor& x);
-/// Returns x cos + rotate_half(x) sin. x (N, heads, L, D); cos and sin, (L, D) or (N, L, D), are those of
-/// RotaryEmbedding.
+/// Returns x cos + rotate_half(x) sin, for x (N, heads, L, D). RotaryEmbedding computes cos and sin, (L, D) or (N, L,
+/// D).
 Tensor apply_rotary_pos_emb(const Tensor& x, const Tensor& cos, const Tensor& sin);
 
 /// Causal self-attention with rotary embeddings. Each key head serves num_attention_heads / num_key_value_heads heads.

@@ -9,7 +9,7 @@
 
 namespace tandem::detail {
 
-/// A JSON object whose members keep the order in which they were set.
+/// A JSON object. Members stay in the order of the calls that set them.
 class JsonWriter {
  public:
   JsonWriter();

@@ -138,8 +138,8 @@ void read_lengths(const JsonValue& file, BertTokenizerOptions& o) {
 void check_numbers(const JsonValue& file, const BertTokenizer& tokenizer, const std::vector<AddedToken>& in_file) {
   const auto check = [&](const std::string& place, const std::string& token, int64_t id) {
     const std::optional<int64_t> is = tokenizer.convert_tokens_to_ids(token);
-    TANDEM_CHECK(is == id, file.place(), ": ", place, " gives ", token, " the number ", id, ", but it is ",
-                 is ? std::to_string(*is) : std::string("not in the vocabulary"));
+    TANDEM_CHECK(is == id, file.place(), ": ", place, " gives ", token, " the number ", id,
+                 "; accepted: ", is ? std::to_string(*is) : std::string("tokens of the vocabulary"));
   };
   for (const AddedToken& token : in_file) check("added_tokens", token.content, token.id);
   if (const auto padding = file.find("padding"))
@@ -303,7 +303,9 @@ std::string to_text(const Json& json, const std::string& path) {
 }  // namespace detail
 
 void BertTokenizer::save(const std::string& folder) const {
-  const std::vector<std::string> vocab(tokens_.begin(), tokens_.begin() + static_cast<int64_t>(model_tokens_));
+  std::vector<std::string> vocab(tokens_.begin(), tokens_.begin() + static_cast<int64_t>(model_tokens_));
+  for (const AddedToken& token : added_)  // in tokens_, added tokens are normalized
+    if (const auto id = static_cast<size_t>(token.id); id < vocab.size()) vocab[id] = token.content;
   const auto path = [&](const char* name) { return (std::filesystem::path(folder) / name).string(); };
   std::string lines;
   for (const std::string& token : vocab) {

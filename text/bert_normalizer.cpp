@@ -2,6 +2,8 @@
 #include "tandem/text/bert_normalizer.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 #include "tandem/core/internal.h"
 
@@ -9,6 +11,17 @@ namespace tandem::text::detail {
 namespace {
 
 bool is_ascii(char byte) { return static_cast<unsigned char>(byte) < 0x80; }
+
+/// Returns the number of ASCII characters that the text begins with.
+size_t count_ascii(std::string_view text) {
+  size_t at = 0;
+  for (uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if (word & 0x8080808080808080) break;
+  }
+  while (at < text.size() && is_ascii(text[at])) ++at;
+  return at;
+}
 
 /// Returns whether c is in a block of CJK ideographs, as defined by BERT's tokenizer: without Hangul, Hiragana and
 /// Katakana, whose scripts have spaces. The 256 characters from U+2B820 on are left out because Hugging Face leaves
@@ -52,15 +65,16 @@ BertNormalizer::BertNormalizer(bool clean_text, bool handle_chinese_chars, bool 
 void BertNormalizer::append_normalized(std::string_view text, std::string& out) const {
   std::u32string characters;
   for (size_t at = 0; at < text.size();) {
-    const size_t written = out.size();
-    out.resize(written + text.size() - at);
+    const size_t written = out.size(), count = count_ascii(text.substr(at));
+    out.resize(written + count);
     char* to = out.data() + written;
-    for (; at < text.size() && is_ascii(text[at]); ++at) {
-      const unsigned char c = ascii_[static_cast<unsigned char>(text[at])];
+    for (const char byte : text.substr(at, count)) {
+      const unsigned char c = ascii_[static_cast<unsigned char>(byte)];
       *to = static_cast<char>(c);
       to += c != kDropped;
     }
     out.resize(static_cast<size_t>(to - out.data()));
+    at += count;
     // ASCII characters neither combine nor change order, so each run of other characters is normalized alone.
     const size_t begin = at;
     while (at < text.size() && !is_ascii(text[at])) ++at;

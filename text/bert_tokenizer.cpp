@@ -47,7 +47,7 @@ BertTokenizer::BertTokenizer(std::vector<std::string> vocab, const BertTokenizer
   require_unicode_support("BertTokenizer");
   TANDEM_CHECK(o.model_max_length() >= 2, "BertTokenizer: model_max_length is ", o.model_max_length(),
                "; accepted: 2 or more, for [CLS] and [SEP]");
-  TANDEM_CHECK(o.max_input_chars_per_word() >= 0, "BertTokenizer: max_input_chars_per_word is ",
+  TANDEM_CHECK(o.max_input_chars_per_word() >= 0, "BertTokenizer: ", source, ": max_input_chars_per_word is ",
                o.max_input_chars_per_word(), "; accepted: 0 or more");
   TANDEM_CHECK(tokens_.size() < size_t(INT32_MAX), "BertTokenizer: ", source, " has ", tokens_.size(),
                " lines; accepted: fewer than 2^31");
@@ -99,6 +99,7 @@ void BertTokenizer::add_tokens() {
     normalized.push_back(token);
     normalized.back().content.clear();
     normalizer_.append_normalized(token.content, normalized.back().content);
+    tokens_[static_cast<size_t>(token.id)] = normalized.back().content;  // the name that decode() writes
   }
   in_original_ = detail::AddedTokenFinder(std::move(original));
   in_normalized_ = detail::AddedTokenFinder(std::move(normalized));

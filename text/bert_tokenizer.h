@@ -65,7 +65,8 @@ class BertTokenizer : public Tokenizer {
   void save(const std::string& folder) const override;
 
   const BertTokenizerOptions& options() const { return options_; }
-  /// Added tokens, with their numbers.
+  /// Added tokens, with their numbers. For decode() and convert_ids_to_tokens(), the name of a token found in
+  /// normalized text is its normalized content.
   const std::vector<AddedToken>& added_tokens() const { return added_; }
   /// Returns a copy with another model_max_length. @throws Error unless it is at least 2
   BertTokenizer with_model_max_length(int64_t model_max_length) const;

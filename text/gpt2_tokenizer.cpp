@@ -82,7 +82,7 @@ std::vector<char> GPT2Tokenizer::add_merges(const std::string& source) {
   std::vector<char> is_mergeable(bytes_.size(), 0);
   for (const int32_t id : byte_ids_) is_mergeable[static_cast<size_t>(id)] = 1;
   for (size_t rank = 0; rank < count; ++rank) {
-    const auto& [left, right] = vocabulary_.merges[rank];
+    const std::string &left = vocabulary_.merges[rank].first, &right = vocabulary_.merges[rank].second;
     const auto find_id = [&](const std::string& token) {
       const std::optional<int64_t> id = convert_tokens_to_ids(token);
       TANDEM_CHECK(id, source, ": merge ", rank + 1, " (\"", left, "\" and \"", right, "\") needs the token \"", token,
@@ -213,7 +213,7 @@ std::optional<std::pair<std::string, std::string>> find_vocabulary(const fs::pat
       return std::pair{(folder / vocab).string(), (folder / merges).string()};
   return {};
 }
-/// Returns the path itself if it names a file, else that of tokenizer.json in the folder.
+/// Returns `path` if it names a file, else the path of tokenizer.json in this folder.
 std::string tokenizer_json_path(const std::string& path) {
   return fs::is_regular_file(path) ? path : (fs::path(path) / "tokenizer.json").string();
 }

@@ -46,7 +46,7 @@ struct OptionalFile {
   std::optional<JsonValue> value;
 };
 
-/// Returns whether the tokens, without special ones, have an ASCII capital letter.
+/// Returns whether a token that does not begin with "[", as special tokens do, has an ASCII capital letter.
 bool has_capital_letters(const std::string& vocab_file) {
   std::ifstream file(vocab_file, std::ios::binary);
   for (std::string token; std::getline(file, token);)
@@ -75,9 +75,11 @@ std::shared_ptr<const Tokenizer> load_vocab_txt(const std::string& folder) {
   if (!is_case_known) {
     o.do_lower_case(!has_capital_letters(vocab));
     std::fprintf(stderr,
-                 "tandem: warning: load_tokenizer: %s does not say do_lower_case, and no file beside it does; assumed "
-                 "%s, because its tokens have %s capital letters. tokenizer_config.json can say it.\n",
-                 vocab.c_str(), o.do_lower_case() ? "uncased" : "cased", o.do_lower_case() ? "no" : "");
+                 "tandem: warning: load_tokenizer: no file beside %s says do_lower_case; assumed %s. A "
+                 "tokenizer_config.json can say it.\n",
+                 vocab.c_str(),
+                 o.do_lower_case() ? "uncased, because no token has a capital letter"
+                                   : "cased, because tokens have capital letters");
   }
   return std::make_shared<BertTokenizer>(vocab, o);
 }

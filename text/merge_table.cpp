@@ -13,7 +13,8 @@ namespace tandem::text::detail {
 namespace {
 
 constexpr uint64_t kUnused = std::numeric_limits<uint64_t>::max();
-constexpr size_t kMaxShortWord = 32;  // number of tokens up to which scanning is faster than a heap
+constexpr size_t kMaxShortWord =
+    32;  // maximum number of tokens for the scan, which is faster than a heap for few tokens
 constexpr int32_t kNoRank = std::numeric_limits<int32_t>::max();
 
 constexpr uint64_t make_key(int32_t left, int32_t right) {

@@ -82,6 +82,20 @@ TEST_CASE("A cache gives the logits of the whole text, in parts of any length", 
   CHECK(model(ids, mask)[1].narrow(0, 2, 7).allclose(model(ids[1].narrow(0, 2, 7).unsqueeze(0))[0], 1e-10, 1e-10));
 }
 
+TEST_CASE("generate uses the cache under autocast and in bfloat16", "[models][generation][gpt]") {
+  manual_seed(2);
+  const GptModel model(generating_gpt());
+  model->eval();
+  const Tensor ids = randint(13, {2, 5});
+  const auto options = GenerationOptions().max_new_tokens(6);
+  {
+    const AutocastGuard autocast(kCPU, kBFloat16);
+    CHECK(model->generate(ids, options).sizes() == IntArrayRef({2, 11}));
+  }
+  model->to(kBFloat16);
+  CHECK(model->generate(ids, options).sizes() == IntArrayRef({2, 11}));
+}
+
 TEST_CASE("Sampling draws from the filtered distribution, and a seed repeats it", "[models][generation]") {
   const GptModel model = with_formula_weights(GptModel(generating_gpt()));
   const Tensor ids = tensor({1, 2, 3}).reshape({1, 3});

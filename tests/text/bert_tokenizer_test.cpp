@@ -66,4 +66,29 @@ TEST_CASE("BertTokenizer pads and truncates, and says what is wrong with a vocab
   CHECK_THROWS_WITH(BertTokenizer(path, BertTokenizerOptions().model_max_length(1)), Contains("model_max_length is 1"));
 }
 
+TEST_CASE("BertTokenizer takes time in proportion to the text's length", "[text]") {
+  if (!test::has_unicode()) return;
+  BertTokenizerOptions options;
+  options.max_input_chars_per_word(int64_t(1) << 40);
+  const std::vector<std::string> vocab = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]",
+                                          "a",     "##a",   "e",     "##e",   "aaaaaaaa"};
+  const BertTokenizer tokenizer(vocab, {}, "the test"), without_limit(vocab, options, "the test");
+  // Quadratic time would be minutes for each of these.
+  const size_t count = 300'000;
+  CHECK(tokenizer.tokenize_to_ids(std::string(count, 'a')) == Ids{1});
+  CHECK(without_limit.tokenize_to_ids(std::string(count, 'a')).size() == count - 7);
+  CHECK(without_limit.tokenize_to_ids(std::string(count, 'a') + "x") == Ids{1});
+  std::string accents, marks, bytes, brackets;
+  for (size_t i = 0; i < count; ++i) {
+    accents += "\u00e9a";
+    marks += "\u0301\u0327";
+    bytes += "\xff\xe2\x82";
+    brackets += "[MASK][";
+  }
+  CHECK(without_limit.tokenize_to_ids(accents).size() == 2 * count);
+  CHECK(without_limit.tokenize_to_ids("a" + marks) == Ids{5});
+  CHECK(without_limit.tokenize_to_ids(bytes + "a") == Ids{5});
+  CHECK(tokenizer.tokenize_to_ids(brackets).size() == 2 * count);
+}
+
 }  // namespace tandem

@@ -51,7 +51,7 @@ void print_split(const Split& split, const char* use) {
         text.c_str(), static_cast<long long>(split.texts.num_left_out));
 }
 
-/// Loads the model with a classifier for these labels.
+/// Loads the model with a classifier for the given labels.
 models::BertForSequenceClassification load_model(const Settings& s, models::BertConfig config,
                                                  const std::vector<std::string>& labels) {
   config.id2label(labels);
@@ -133,6 +133,8 @@ std::vector<SplitResult> finetune(Settings s) {
     const int gpus = device_count(kCUDA);
     s.devices = s.strategy == "single" ? 1 : s.device != "cpu" && gpus > 0 ? gpus : 2;
   }
+  if (s.epochs == 0) s.epochs = s.model.empty() ? 10 : 3;
+  if (s.lr == 0) s.lr = s.model.empty() ? 1e-3 : 2e-5;
   if (s.train.empty()) {
     generate_data(s, s.output + "/data");
     print("no --train: sentence pairs about quantities, containment and negation are in %s/data\n", s.output.c_str());

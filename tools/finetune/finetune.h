@@ -13,8 +13,10 @@ struct Settings {
   std::string output = "finetuned", log, tensorboard;  // "": not written
   std::string strategy = "single", precision = "32", device = "auto", schedule = "linear";
   int64_t devices = 0;  // 0: 1 for single, else all GPUs or 2
-  int64_t batch_size = 32, max_length = 128, epochs = 3, limit = 0, accumulate = 1, checkpoint_steps = 0, workers = 1;
-  double lr = 2e-5, warmup = 0.06, weight_decay = 0.01, clip = 1, dropout = -1;  // dropout: -1: that of the model
+  int64_t batch_size = 32, max_length = 128, limit = 0, accumulate = 1, checkpoint_steps = 0, workers = 1;
+  int64_t epochs = 0;                                                 // 0: 3, or 10 for the small new model
+  double lr = 0;                                                      // 0: 2e-5, or 1e-3 for the small new model
+  double warmup = 0.06, weight_decay = 0.01, clip = 1, dropout = -1;  // dropout: -1: the model's
   uint64_t seed = 42;
   bool resume = false;
   int64_t stop_after_steps = -1;  // for tests: ends the training early
@@ -53,7 +55,7 @@ void generate_data(Settings& settings, const std::string& folder);
 /// otherwise in the order of their bytes. @throws UsageError if a file of MultiNLI has another number of rows than the
 /// published one
 Splits read_splits(const Settings& settings, const std::vector<std::string>& model_labels);
-/// Makes a small model whose vocabulary is the words of the generated sentences, and writes it to `folder`.
+/// Makes a small model with a vocabulary for the generated sentences, and writes it to `folder`.
 void make_small_model(const std::string& folder, uint64_t seed);
 
 }  // namespace tandem::tools::finetune
