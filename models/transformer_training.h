@@ -1,4 +1,4 @@
-// Options of the optimizer and the schedule with which transformers are trained.
+// make_transformer_optimizer: AdamW and a schedule with a warm-up, for training transformers.
 #pragma once
 #include "tandem/core/option.h"
 #include "tandem/train/optimizers.h"
@@ -14,12 +14,14 @@ struct TransformerTrainingOptions {
   /// Decay factors of AdamW's running means.
   TANDEM_ARG(double, beta1) = 0.9;
   TANDEM_ARG(double, beta2) = 0.999;
-  /// How the rate falls after the warm-up, to 0 at the last step: "linear" or "cosine"; "constant": it does not fall.
+  /// Fall of the rate after the warm-up, to 0 at the last step: "linear" or "cosine"; "constant": the rate does not
+  /// fall.
   TANDEM_ARG(std::string, schedule) = "linear";
   /// Learning rate at which "cosine" ends instead of 0; other schedules accept only 0.
   TANDEM_ARG(double, min_lr) = 0;
-  /// Number of steps of the warm-up, in which the rate rises linearly, and of all steps.
+  /// Number of steps of the warm-up. The rate rises linearly from 0 in these steps.
   TANDEM_ARG(int64_t, warmup_steps) = 0;
+  /// Number of all steps.
   TANDEM_ARG(int64_t, total_steps) = 0;
 };
 /// Makes AdamW and its schedule for a module's parameters. @throws Error for invalid options
