@@ -24,8 +24,7 @@ void check_rates(const Make& make, const std::vector<double>& expected) {
 
 }  // namespace
 
-// The lists were printed by transformers' get_linear_schedule_with_warmup and get_cosine_schedule_with_warmup, for a
-// rate of 0.8.
+// The lists were printed by transformers' functions of the same names, for a rate of 0.8.
 TEST_CASE("schedules with a warm-up give the rates of transformers", "[optim]") {
   check_rates([](optim::Optimizer& o) { return optim::get_linear_schedule_with_warmup(o, 3, 10); },
               {0.0, 0.26666666666666666, 0.5333333333333333, 0.8, 0.6857142857142857, 0.5714285714285715,
@@ -39,7 +38,16 @@ TEST_CASE("schedules with a warm-up give the rates of transformers", "[optim]") 
               {0.8, 0.682842712474619, 0.4, 0.11715728752538102, 0.0, 0.11715728752538093});
   check_rates([](optim::Optimizer& o) { return optim::get_cosine_schedule_with_warmup(o, 2, 8, 1.5); },
               {0.0, 0.4, 0.8, 0.4, 0.0, 0.3999999999999999, 0.8, 0.40000000000000013, 0.0, 0.39999999999999986});
+  check_rates(
+      [](optim::Optimizer& o) { return optim::get_cosine_with_min_lr_schedule_with_warmup(o, 3, 10, 0.5, 0.2); },
+      {0.0, 0.26666666666666666, 0.5333333333333333, 0.8, 0.7702906603707258, 0.6870469405576202, 0.5667562801868943,
+       0.4332437198131057, 0.31295305944237994, 0.2297093396292743, 0.2});
+  check_rates(
+      [](optim::Optimizer& o) { return optim::get_cosine_with_min_lr_schedule_with_warmup(o, 0, 4, 1.5, 0.08); },
+      {0.8, 0.1854415587728429, 0.43999999999999995, 0.6945584412271573, 0.08, 0.6945584412271568});
   optim::SGD optimizer({zeros({1}).requires_grad_()}, 0.8);
+  CHECK_THROWS_WITH(optim::get_cosine_with_min_lr_schedule_with_warmup(optimizer, 0, 4, 0.5, 1),
+                    Contains("min_lr is 1; accepted: from 0 to the rate 0.8"));
   CHECK_THROWS_WITH(optim::get_linear_schedule_with_warmup(optimizer, 5, 4),
                     Contains("num_warmup_steps is 5") && Contains("num_training_steps is 4"));
   CHECK_THROWS_WITH(optim::get_cosine_schedule_with_warmup(optimizer, -1, 4), Contains("num_warmup_steps is -1"));
