@@ -61,12 +61,12 @@ tandem_example_test("example char_gru learns a page of this project, and writes"
                             ${PROJECT_SOURCE_DIR}/docs/course.md ${CMAKE_CURRENT_BINARY_DIR}/char_gru
                     EXPECT "perplexity [12][0-9][.].*it writes:\nThe ")
 if(TANDEM_HAS_UTF8PROC)
-  # 4.6: guessing among the tokens by their frequency has about 5.
+  # Guessing the tokens of the last tenth by their frequency in the others has a loss of 5.46.
   tandem_example_test("example gpt learns a page of this project, and writes"
-                      COMMAND sh -c "rm -rf \"$2\" && \"$0\" \"$1\" 60 \"$2\" && test -f \"$2/model.safetensors\""
+                      COMMAND sh -c "rm -rf \"$2\" && \"$0\" \"$1\" 200 \"$2\" && test -f \"$2/model.safetensors\""
                               $<TARGET_FILE:example_gpt> ${PROJECT_SOURCE_DIR}/docs/course.md
                               ${CMAKE_CURRENT_BINARY_DIR}/gpt
-                      EXPECT "after 60 steps: validation loss [34][.].* it writes:\nThe")
+                      EXPECT "after 200 steps: validation loss [1-4][.].* it writes:\nThe")
 endif()
 foreach(strategy single dp dp_loss ddp)
   set(devices 2)
