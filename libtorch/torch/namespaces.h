@@ -151,31 +151,31 @@
   X(resolve_neg) X(result_type) X(rms_norm) X(rnn_relu_cell) X(rnn_tanh_cell) X(roll) X(roll_out) X(rot90) \
   X(rot90_out) X(round) X(round_) X(round_out) X(row_stack) X(row_stack_out) X(rrelu) X(rrelu_) X(rsqrt) X(rsqrt_) \
   X(rsqrt_out) X(rsub) X(rsub_out) X(save) X(save_module) X(save_safetensors) X(scalarTypeToTypeMeta) \
-  X(scalar_tensor) X(scalar_tensor_out) X(scaled_dot_product_attention) X(scatter) X(scatter_add) X(scatter_add_out) \
-  X(scatter_out) X(scatter_reduce) X(scatter_reduce_out) X(searchsorted) X(searchsorted_out) X(select) X(select_copy) \
-  X(select_copy_out) X(select_scatter) X(select_scatter_out) X(selu) X(selu_) X(set_cpu_device_count) \
-  X(set_default_dtype) X(set_float32_matmul_precision) X(set_num_interop_threads) X(set_num_threads) X(sgn) X(sgn_) \
-  X(sgn_out) X(sigmoid) X(sigmoid_) X(sigmoid_out) X(sign) X(sign_) X(sign_out) X(signbit) X(signbit_out) X(silu) \
-  X(silu_) X(silu_out) X(sin) X(sin_) X(sin_out) X(sinc) X(sinc_) X(sinc_out) X(sinh) X(sinh_) X(sinh_out) X(size) \
-  X(slice) X(slice_copy) X(slice_copy_out) X(slice_scatter) X(slice_scatter_out) X(slogdet) X(slogdet_out) \
-  X(smooth_l1_loss) X(smooth_l1_loss_out) X(soft_margin_loss) X(soft_margin_loss_out) X(softmax) X(softmax_out) \
-  X(softplus) X(softplus_out) X(softshrink) X(softshrink_out) X(softsign) X(softsign_) X(softsign_out) X(sort) \
-  X(sort_out) X(special_airy_ai) X(special_airy_ai_out) X(special_bessel_j0) X(special_bessel_j0_out) \
-  X(special_bessel_j1) X(special_bessel_j1_out) X(special_bessel_y0) X(special_bessel_y0_out) X(special_bessel_y1) \
-  X(special_bessel_y1_out) X(special_chebyshev_polynomial_t) X(special_chebyshev_polynomial_t_out) \
-  X(special_chebyshev_polynomial_u) X(special_chebyshev_polynomial_u_out) X(special_chebyshev_polynomial_v) \
-  X(special_chebyshev_polynomial_v_out) X(special_chebyshev_polynomial_w) X(special_chebyshev_polynomial_w_out) \
-  X(special_digamma) X(special_digamma_out) X(special_entr) X(special_entr_out) X(special_erf) X(special_erf_out) \
-  X(special_erfc) X(special_erfc_out) X(special_erfcx) X(special_erfcx_out) X(special_erfinv) X(special_erfinv_out) \
-  X(special_exp2) X(special_exp2_out) X(special_expit) X(special_expit_out) X(special_expm1) X(special_expm1_out) \
-  X(special_gammainc) X(special_gammainc_out) X(special_gammaincc) X(special_gammaincc_out) X(special_gammaln) \
-  X(special_gammaln_out) X(special_hermite_polynomial_h) X(special_hermite_polynomial_h_out) \
-  X(special_hermite_polynomial_he) X(special_hermite_polynomial_he_out) X(special_i0) X(special_i0_out) \
-  X(special_i0e) X(special_i0e_out) X(special_i1) X(special_i1_out) X(special_i1e) X(special_i1e_out) \
-  X(special_laguerre_polynomial_l) X(special_laguerre_polynomial_l_out) X(special_legendre_polynomial_p) \
-  X(special_legendre_polynomial_p_out) X(special_log1p) X(special_log1p_out) X(special_log_ndtr) \
-  X(special_log_ndtr_out) X(special_log_softmax) X(special_logit) X(special_logit_out) X(special_logsumexp) \
-  X(special_logsumexp_out) X(special_modified_bessel_i0) X(special_modified_bessel_i0_out) \
+  X(scalar_tensor) X(scalar_tensor_out) X(scalar_value_type) X(scaled_dot_product_attention) X(scatter) \
+  X(scatter_add) X(scatter_add_out) X(scatter_out) X(scatter_reduce) X(scatter_reduce_out) X(searchsorted) \
+  X(searchsorted_out) X(select) X(select_copy) X(select_copy_out) X(select_scatter) X(select_scatter_out) X(selu) \
+  X(selu_) X(set_cpu_device_count) X(set_default_dtype) X(set_float32_matmul_precision) X(set_num_interop_threads) \
+  X(set_num_threads) X(sgn) X(sgn_) X(sgn_out) X(sigmoid) X(sigmoid_) X(sigmoid_out) X(sign) X(sign_) X(sign_out) \
+  X(signbit) X(signbit_out) X(silu) X(silu_) X(silu_out) X(sin) X(sin_) X(sin_out) X(sinc) X(sinc_) X(sinc_out) \
+  X(sinh) X(sinh_) X(sinh_out) X(size) X(slice) X(slice_copy) X(slice_copy_out) X(slice_scatter) X(slice_scatter_out) \
+  X(slogdet) X(slogdet_out) X(smooth_l1_loss) X(smooth_l1_loss_out) X(soft_margin_loss) X(soft_margin_loss_out) \
+  X(softmax) X(softmax_out) X(softplus) X(softplus_out) X(softshrink) X(softshrink_out) X(softsign) X(softsign_) \
+  X(softsign_out) X(sort) X(sort_out) X(special_airy_ai) X(special_airy_ai_out) X(special_bessel_j0) \
+  X(special_bessel_j0_out) X(special_bessel_j1) X(special_bessel_j1_out) X(special_bessel_y0) \
+  X(special_bessel_y0_out) X(special_bessel_y1) X(special_bessel_y1_out) X(special_chebyshev_polynomial_t) \
+  X(special_chebyshev_polynomial_t_out) X(special_chebyshev_polynomial_u) X(special_chebyshev_polynomial_u_out) \
+  X(special_chebyshev_polynomial_v) X(special_chebyshev_polynomial_v_out) X(special_chebyshev_polynomial_w) \
+  X(special_chebyshev_polynomial_w_out) X(special_digamma) X(special_digamma_out) X(special_entr) X(special_entr_out) \
+  X(special_erf) X(special_erf_out) X(special_erfc) X(special_erfc_out) X(special_erfcx) X(special_erfcx_out) \
+  X(special_erfinv) X(special_erfinv_out) X(special_exp2) X(special_exp2_out) X(special_expit) X(special_expit_out) \
+  X(special_expm1) X(special_expm1_out) X(special_gammainc) X(special_gammainc_out) X(special_gammaincc) \
+  X(special_gammaincc_out) X(special_gammaln) X(special_gammaln_out) X(special_hermite_polynomial_h) \
+  X(special_hermite_polynomial_h_out) X(special_hermite_polynomial_he) X(special_hermite_polynomial_he_out) \
+  X(special_i0) X(special_i0_out) X(special_i0e) X(special_i0e_out) X(special_i1) X(special_i1_out) X(special_i1e) \
+  X(special_i1e_out) X(special_laguerre_polynomial_l) X(special_laguerre_polynomial_l_out) \
+  X(special_legendre_polynomial_p) X(special_legendre_polynomial_p_out) X(special_log1p) X(special_log1p_out) \
+  X(special_log_ndtr) X(special_log_ndtr_out) X(special_log_softmax) X(special_logit) X(special_logit_out) \
+  X(special_logsumexp) X(special_logsumexp_out) X(special_modified_bessel_i0) X(special_modified_bessel_i0_out) \
   X(special_modified_bessel_i1) X(special_modified_bessel_i1_out) X(special_modified_bessel_k0) \
   X(special_modified_bessel_k0_out) X(special_modified_bessel_k1) X(special_modified_bessel_k1_out) \
   X(special_multigammaln) X(special_multigammaln_out) X(special_ndtr) X(special_ndtr_out) X(special_ndtri) \
