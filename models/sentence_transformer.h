@@ -1,8 +1,8 @@
 // SentenceTransformer maps sentences to vectors. The cosine of two vectors measures how similar the meanings are
 // (Reimers & Gurevych 2019, arXiv:1908.10084).
 #pragma once
-#include "tandem/text/bert_tokenizer.h"
 #include "tandem/models/bert.h"
+#include "tandem/text/bert_tokenizer.h"
 
 namespace tandem::models {
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "tandem/tests/catch.h"
-#include "tandem/tests/text/has_unicode.h"
 #include "tandem/tests/models/small_sentence_model.h"
+#include "tandem/tests/text/has_unicode.h"
 
 namespace tandem {
 using models::SentenceTransformer;
