@@ -7,7 +7,6 @@ namespace tandem::tools {
 
 NetImpl::NetImpl(std::string kind) : kind_(std::move(kind)) { NetImpl::reset(); }
 void NetImpl::reset() {
-  register_metric("confusion", confusion_);
   if (kind_ == "mlp") return set_network(models::Mlp());
   if (kind_ == "lenet") return set_network(models::Lenet());
   TANDEM_CHECK(kind_ == "fashion_cnn", "demo: there is no model '", kind_, "'; accepted: mlp, lenet, fashion_cnn");
@@ -33,7 +32,11 @@ train::detail::BatchLoss NetImpl::training_loss(const train::detail::AnyTree& ba
   return loss;
 }
 void NetImpl::validation_step(const data::Example<>& batch) {
-  confusion_.update(forward(batch).argmax(1), batch.target);
+  confusion_.value().update(forward(batch).argmax(1), batch.target);
+}
+void NetImpl::count_predictions() {
+  confusion_.emplace(metrics::ConfusionMatrixOptions("multiclass").num_classes(kNumClasses));
+  register_metric("confusion", *confusion_);
 }
 train::Optimizers NetImpl::configure_optimizers() {
   return std::make_unique<optim::Adam>(parameters(), optim::AdamOptions(1e-3));

@@ -27,6 +27,9 @@ class NetImpl : public train::TrainingModule<NetImpl> {
   /// If true, training adds up the losses of DataParallel's shards. If false, it averages them, weighted by rows.
   bool adds_shards = false;
 
+  /// Makes validation compute "confusion", the confusion matrix.
+  void count_predictions();
+
   // called by the Trainer
   Tensor forward(const data::Example<>& batch) override { return forward(batch.data); }
   Tensor loss(const Tensor& output, const data::Example<>& batch) override {
@@ -47,7 +50,7 @@ class NetImpl : public train::TrainingModule<NetImpl> {
   std::string kind_;
   std::shared_ptr<nn::Module> network_;
   std::function<Tensor(const Tensor&)> forward_;
-  metrics::ConfusionMatrix confusion_{metrics::ConfusionMatrixOptions("multiclass").num_classes(kNumClasses)};
+  std::optional<metrics::ConfusionMatrix> confusion_;  // nullopt before count_predictions()
 };
 TANDEM_MODULE(Net);
 

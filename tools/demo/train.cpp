@@ -185,6 +185,7 @@ DemoRun train(const DemoSettings& s, const DemoData& data, const std::string& mo
   const int64_t ranks = in_ranks ? distributed::get_world_size() : 1, rank = in_ranks ? distributed::get_rank() : 0;
   const int64_t batch_size = std::max<int64_t>(s.batch_size / ranks, 1) * ranks;
   const Net net = make_net(s, mode);
+  net->count_predictions();
   if (!s.load.empty()) load_module(net->network(), s.load);
   DemoRun run;
   run.mode = mode;
