@@ -58,7 +58,7 @@ struct DemoData {
 DemoRun train(const DemoSettings& settings, const DemoData& data, const std::string& mode);
 /// Returns a new network for training under `mode`, the same for all modes.
 Net make_net(const DemoSettings& settings, const std::string& mode);
-/// Returns the options with which the Trainer trains under `mode`. For ddp_*, the process group must be initialised.
+/// Returns the Trainer's options for `mode`. For ddp_*, the process group must be initialised.
 train::TrainerOptions trainer_options(const DemoSettings& settings, const std::string& mode);
 
 }  // namespace tandem::tools

@@ -45,7 +45,7 @@ void EMA::load(serialize::InputArchive& archive) {
 
 namespace {
 
-/// A batch norm whose statistics are computed anew.
+/// A batch norm whose running statistics are recomputed.
 struct FreshNorm {
   nn::BatchNormOptions* options;
   std::optional<double> momentum;  // as it was before

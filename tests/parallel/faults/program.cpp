@@ -64,18 +64,17 @@ void train_with_trainer(const std::string& folder, int64_t steps) {
       train::make_training_module(net, nn::CrossEntropyLoss(), [](const std::vector<Tensor>& parameters) {
         return std::make_unique<optim::Adam>(parameters, optim::AdamOptions(1e-3));
       });
-  train::Trainer trainer(
-      train::TrainerOptions()
-          .accelerator("cpu")
-          .strategy("ddp")
-          .max_steps(steps)
-          .accumulate_grad_batches(2)
-          .enable_progress_bar(false)
-          .default_root_dir(folder)
-          .ckpt_path("last")
-          .callback(train::EMA(0.99))
-          .callback(SayBegin())
-          .callback(train::ModelCheckpoint(train::ModelCheckpointOptions().every_n_train_steps(20))));
+  train::Trainer trainer(train::TrainerOptions()
+                             .accelerator("cpu")
+                             .strategy("ddp")
+                             .max_steps(steps)
+                             .accumulate_grad_batches(2)
+                             .enable_progress_bar(false)
+                             .default_root_dir(folder)
+                             .ckpt_path("last")
+                             .callback(train::EMA(0.99))
+                             .callback(SayBegin())
+                             .callback(train::ModelCheckpoint(train::ModelCheckpointOptions().every_n_train_steps(5))));
   const auto source = train::DataSource(examples).batch_size(16).shuffle(true).workers(1);
   trainer.fit(module, source, train::DataSource(examples).batch_size(24));
   if (distributed::get_rank() != 0) return;

@@ -92,11 +92,12 @@ RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
       ranks = child_rank_pids(job.launcher, result.kills);
     }
     if (static_cast<int>(ranks.size()) < t.ranks) break;
-    // Half of the Trainer's jobs are struck in training, the others also while their ranks start.
-    while (t.trainer && t.kills.size() % 2 == 0 && !job.has_ended() && Clock::now() < deadline &&
+    // The Trainer's jobs with an even number of kills are struck in training, the others also while their ranks start.
+    const bool in_training = t.trainer && t.kills.size() % 2 == 0;
+    while (in_training && !job.has_ended() && Clock::now() < deadline &&
            count_of(contents(job.folder / "out"), "begins after step ") < t.ranks * (result.kills + 1))
       std::this_thread::sleep_for(milliseconds(1));
-    std::this_thread::sleep_for(delay);
+    std::this_thread::sleep_for(in_training ? 3 * delay : delay);
     if (read_process_variable(ranks[victim], "RANK") != std::to_string(victim)) break;  // the rank has already ended
     ::kill(ranks[victim], SIGKILL);
     ++result.kills;
