@@ -10,10 +10,15 @@ using test::quiet;
 namespace {
 
 Tensor mean_loss(const Tensor& output, const Tensor& target) { return cross_entropy(output, target); }
+/// A loss with a term that is no mean, whose gradient is not divided by the number of rows.
+Tensor loss_with_penalty(const Tensor& output, const Tensor& target) {
+  return mean_loss(output, target) + 0.01 * output.square().sum();
+}
 
-std::vector<Tensor> fit(const train::DataSource& source, const train::TrainerOptions& options) {
+std::vector<Tensor> fit(const train::DataSource& source, const train::TrainerOptions& options,
+                        Tensor (*loss)(const Tensor&, const Tensor&) = mean_loss) {
   nn::Sequential net = test::noisy_net();
-  train::Trainer(options).fit(train::make_training_module(net, mean_loss, test::sgd()), source);
+  train::Trainer(options).fit(train::make_training_module(net, loss, test::sgd()), source);
   return test::copy_state(*net);
 }
 
@@ -39,7 +44,8 @@ data::datasets::TensorPairDataset numbered(int64_t rows) { return {ones({rows, 1
 TEST_CASE("on one device the Trainer gives the bits of a plain loop, for any size of batches", "[train]") {
   // 41 is the least number n with n * (1 / n) != 1 in float32; 13 rows are left.
   const auto dataset = classes(95);
-  const std::vector<Tensor> with_trainer = fit(train::DataSource(dataset).batch_size(41), quiet().max_epochs(3));
+  const std::vector<Tensor> with_trainer =
+      fit(train::DataSource(dataset).batch_size(41), quiet().max_epochs(3), loss_with_penalty);
   nn::Sequential net = test::noisy_net();
   manual_seed(7);
   const auto optimizer = test::sgd()(net->parameters());
@@ -47,7 +53,8 @@ TEST_CASE("on one device the Trainer gives the bits of a plain loop, for any siz
     for (int64_t begin = 0; begin < 95; begin += 41) {
       const int64_t rows = std::min<int64_t>(41, 95 - begin);
       optimizer->zero_grad();
-      mean_loss(net(dataset.data.narrow(0, begin, rows)), dataset.target.narrow(0, begin, rows)).backward();
+      const Tensor output = net(dataset.data.narrow(0, begin, rows));
+      loss_with_penalty(output, dataset.target.narrow(0, begin, rows)).backward();
       optimizer->step();
     }
   CHECK(test::is_same_state(test::copy_state(*net), with_trainer));
