@@ -7,12 +7,10 @@
 
 namespace tandem::train {
 
-detail::SliceSampler::SliceSampler(size_t size, size_t batch_size, bool drop_last, bool shuffle,
+detail::SliceSampler::SliceSampler(std::unique_ptr<ExampleOrder> order, size_t batch_size, bool drop_last,
                                    const SourceSettings& settings)
-    : order_(size, 1, 0, {.shuffle = shuffle, .seed = settings.seed}),
-      size_(size),
-      batch_size_(batch_size),
-      drop_last_(drop_last),
+    : order_(std::move(order)),
+      layout_{order_->size(), batch_size, drop_last},
       rank_(settings.rank),
       ranks_(settings.ranks) {}
 
@@ -29,8 +27,8 @@ std::pair<size_t, size_t> detail::SliceSampler::slice(size_t rows) const {
 }
 
 std::optional<std::vector<size_t>> detail::SliceSampler::next(size_t) {
-  const std::optional<std::vector<size_t>> batch = order_.next(batch_size_);
-  if (!batch || (drop_last_ && batch->size() < batch_size_)) return {};
+  const std::optional<std::vector<size_t>> batch = order_->sampler().next(layout_.batch_size);
+  if (!batch || (layout_.drop_last && batch->size() < layout_.batch_size)) return {};
   const auto [begin, end] = slice(batch->size());
   if (begin == end) return {};
   return std::vector<size_t>(batch->begin() + static_cast<std::ptrdiff_t>(begin),
@@ -38,14 +36,14 @@ std::optional<std::vector<size_t>> detail::SliceSampler::next(size_t) {
 }
 
 data::detail::ExamplePositions detail::SliceSampler::positions() const {
-  const size_t rows = std::min(batch_size_, size_ - order_.index());
-  return {order_.index() + slice(rows).first, 1, ranks_ > 1};
+  const size_t rows = std::min(layout_.batch_size, layout_.size - order_->index());
+  return {order_->index() + slice(rows).first, 1, ranks_ > 1};
 }
-int64_t detail::SliceSampler::rows_in_batch(int64_t index) const {
-  return static_cast<int64_t>(std::min(batch_size_, size_ - static_cast<size_t>(index) * batch_size_));
+int64_t detail::BatchLayout::rows_in_batch(int64_t index) const {
+  return static_cast<int64_t>(std::min(batch_size, size - static_cast<size_t>(index) * batch_size));
 }
-int64_t detail::SliceSampler::num_batches() const {
-  return static_cast<int64_t>(drop_last_ ? size_ / batch_size_ : (size_ + batch_size_ - 1) / batch_size_);
+int64_t detail::BatchLayout::num_batches() const {
+  return static_cast<int64_t>(drop_last ? size / batch_size : (size + batch_size - 1) / batch_size);
 }
 
 void detail::write_in_epoch(serialize::OutputArchive& archive, bool in_epoch) {
@@ -62,7 +60,7 @@ size_t DataSource::checked_size(std::optional<size_t> size) {
                "; accepted: a dataset whose size() is 1 or more");
   return *size;
 }
-detail::SliceSampler DataSource::sampler(const detail::SourceSettings& settings) const {
+detail::SliceSampler DataSource::make_sampler(const detail::SourceSettings& settings) const {
   TANDEM_CHECK(batch_size_ >= 1, "DataSource: batch_size is ", batch_size_, "; accepted: 1 or more");
   TANDEM_CHECK(batch_size_ >= settings.ranks, "DataSource: batch_size is ", batch_size_, ", but there are ",
                settings.ranks, " ranks; accepted: at least one example for each rank");
@@ -72,7 +70,17 @@ detail::SliceSampler DataSource::sampler(const detail::SourceSettings& settings)
                ", so drop_last(true) leaves no batch; accepted: a "
                "batch_size of at most ",
                size_);
-  return {size_, static_cast<size_t>(batch_size_), drop_last_, shuffle_, settings};
+  TANDEM_CHECK(
+      !make_order_ || (!shuffle_ && (settings.ranks == 1 || order_depends_on_epoch_)), "DataSource: the sampler ",
+      shuffle_ ? "determines the order, but shuffle is true" : "has no set_epoch(), so ranks may have different orders",
+      "; accepted: shuffle(false), and with several ranks a sampler with set_epoch(), such as ShardSampler");
+  std::unique_ptr<detail::ExampleOrder> order;
+  if (make_order_)
+    order = make_order_();
+  else
+    order = std::make_unique<detail::SamplerOrder<data::samplers::ShardSampler>>(data::samplers::ShardSampler(
+        size_, 1, 0, data::samplers::ShardSamplerOptions{.shuffle = shuffle_, .seed = settings.seed}));
+  return {std::move(order), static_cast<size_t>(batch_size_), drop_last_, settings};
 }
 data::DataLoaderOptions DataSource::loader_options(const detail::SourceSettings& settings) const {
   return data::DataLoaderOptions(static_cast<size_t>(batch_size_))
