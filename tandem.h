@@ -61,6 +61,7 @@
 #include "tandem/optim/rmsprop.h"
 #include "tandem/optim/rprop.h"
 #include "tandem/optim/sgd.h"
+#include "tandem/optim/warmup_schedules.h"
 #include "tandem/parallel/amp/grad_scaler.h"
 #include "tandem/parallel/checkpoint_manager.h"
 #include "tandem/parallel/collectives/device_mesh.h"

@@ -8,7 +8,7 @@ failed=0
 
 # A folder may include only itself and folders before it in this list. Loops may include functors and a few headers of
 # core.
-order=(core emulation kernels autograd ops nn optim data serialize logs parallel train models benchmarks examples tools)
+order=(core emulation kernels autograd ops nn optim data serialize logs parallel train text models benchmarks examples tools)
 declare -A rank
 for i in "${!order[@]}"; do rank[${order[$i]}]=$i; done
 while IFS= read -r folder; do

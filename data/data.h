@@ -13,6 +13,7 @@
 #include "tandem/data/mnist.h"
 #include "tandem/data/progress.h"
 #include "tandem/data/samplers/distributed_samplers.h"
+#include "tandem/data/samplers/length_grouped_sampler.h"
 #include "tandem/data/samplers/samplers.h"
 #include "tandem/data/samplers/shard_sampler.h"
 #include "tandem/data/samplers/weighted_random_sampler.h"

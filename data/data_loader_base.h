@@ -2,6 +2,7 @@
 #pragma once
 #include <type_traits>
 
+#include "tandem/data/batch_part.h"
 #include "tandem/data/data_loader_options.h"
 #include "tandem/data/example_random_streams.h"
 #include "tandem/data/iterator.h"
@@ -16,6 +17,7 @@ std::string describe_request(ArrayRef<size_t> indices);
 inline std::string describe_request(const std::vector<size_t>& indices) {
   return describe_request(ArrayRef<size_t>(indices));
 }
+inline std::string describe_request(const BatchPart& part) { return describe_request(part.indices); }
 template <class Request> std::string describe_request(const Request&) { return ""; }
 /// Returns the number of examples in a request; 1 if the request has no size().
 template <class Request> size_t example_count(const Request& request) {

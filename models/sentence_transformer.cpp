@@ -17,41 +17,26 @@ namespace {
 using tandem::detail::JsonFile;
 bool file_exists(const std::string& path) { return std::filesystem::exists(path); }
 
-}  // namespace
-
+/// Returns a copy of the folder's tokenizer, whose model_max_length may be changed.
 text::BertTokenizer load_bert_tokenizer(const std::string& folder) {
-  text::BertTokenizerOptions o;
-  const std::string path = detail::path_in(folder, "tokenizer_config.json");
-  if (file_exists(path)) {
-    const JsonFile file(path);
-    const auto text = [&](const char* key, std::string& field) { field = file.text(key).value_or(field); };
-    o.do_lower_case(file.boolean("do_lower_case").value_or(o.do_lower_case()));
-    o.strip_accents(file.boolean("strip_accents"));
-    o.tokenize_chinese_chars(file.boolean("tokenize_chinese_chars").value_or(o.tokenize_chinese_chars()));
-    // A tokenizer without a limit has a model_max_length of about 1e30 in its file.
-    const double max_length = file.number("model_max_length").value_or(512);
-    if (max_length < 1e9) o.model_max_length(static_cast<int64_t>(max_length));
-    text("unk_token", o.unk_token());
-    text("sep_token", o.sep_token());
-    text("pad_token", o.pad_token());
-    text("cls_token", o.cls_token());
-    text("mask_token", o.mask_token());
-  }
-  return text::BertTokenizer(detail::path_in(folder, "vocab.txt"), o);
+  const auto tokenizer = std::dynamic_pointer_cast<const text::BertTokenizer>(text::load_tokenizer(folder));
+  TANDEM_CHECK(tokenizer, "SentenceTransformer: the tokenizer in ", folder, " is not BERT's; accepted: WordPiece");
+  return *tokenizer;
 }
+
+}  // namespace
 
 SentenceTransformer::SentenceTransformer(const std::string& folder, Device device)
     : tokenizer(load_bert_tokenizer(folder)), device_(device) {
   const BertConfig config = BertConfig::from_json_file(detail::path_in(folder, "config.json"));
-  TANDEM_CHECK(tokenizer.vocab_size() <= config.vocab_size(),
-               "SentenceTransformer: ", detail::path_in(folder, "vocab.txt"), " has ", tokenizer.vocab_size(),
-               " tokens, but config.json has a vocab_size of ", config.vocab_size(),
+  TANDEM_CHECK(tokenizer.vocab_size() <= config.vocab_size(), "SentenceTransformer: ", folder, " has a tokenizer of ",
+               tokenizer.vocab_size(), " tokens, but config.json has a vocab_size of ", config.vocab_size(),
                "; the vocabulary may be of another model");
   read_modules(folder);
-  int64_t& max_length = tokenizer.options.model_max_length();
-  max_length = std::min(max_length, config.max_position_embeddings());
+  int64_t max_length = std::min(tokenizer.model_max_length(), config.max_position_embeddings());
   if (const std::string path = detail::path_in(folder, "sentence_bert_config.json"); file_exists(path))
     max_length = std::min(max_length, JsonFile(path).integer("max_seq_length").value_or(max_length));
+  tokenizer = tokenizer.with_model_max_length(max_length);
   model = BertModel(config, /*add_pooling_layer=*/false);
   load(model, detail::find_weights_file("SentenceTransformer", folder));
   model->to(device);
@@ -95,15 +80,14 @@ Tensor SentenceTransformer::encode(const std::vector<std::string>& texts, int64_
   TANDEM_CHECK(batch_size > 0, "encode: batch_size is ", batch_size, "; it must be positive");
   const NoGradGuard no_grad;
   const size_t count = texts.size(), width = static_cast<size_t>(batch_size);
-  std::vector<std::vector<int64_t>> encoded(count);
-  for (size_t i = 0; i < count; ++i) encoded[i] = tokenizer.encode(texts[i]);
+  std::vector<text::Encoding> encoded = tokenizer.encode_batch(texts);
   std::vector<size_t> order(count);  // indices of texts, longest first, so that batches need little padding
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return encoded[a].size() > encoded[b].size(); });
+                   [&](size_t a, size_t b) { return encoded[a].ids.size() > encoded[b].ids.size(); });
   const Tensor out = empty({static_cast<int64_t>(count), model->config.hidden_size()});
   for (size_t at = 0; at < count; at += width) {
-    std::vector<std::vector<int64_t>> batch;
+    std::vector<text::Encoding> batch;
     for (size_t i = at; i < std::min(at + width, count); ++i) batch.push_back(std::move(encoded[order[i]]));
     const Tensor vectors = forward(tokenizer.pad(batch)).cpu();
     for (size_t i = 0; i < batch.size(); ++i)

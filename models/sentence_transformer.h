@@ -6,23 +6,19 @@
 
 namespace tandem::models {
 
-/// Loads the tokenizer in a model's folder: vocab.txt, and the options in tokenizer_config.json if that file exists.
-/// @throws Error  if a file is missing or damaged. The message names the file
-text::BertTokenizer load_bert_tokenizer(const std::string& folder);
-
 /// A BERT whose last hidden states are averaged over a text's tokens, and normalized to length 1 if the model's files
 /// ask for it. Loads folders in the format of the Python library sentence-transformers, such as all-MiniLM-L6-v2.
 class SentenceTransformer {
  public:
-  /// Reads config.json, the weights (model.safetensors or pytorch_model.bin) and vocab.txt. If they exist, it also
-  /// reads modules.json with the configuration of the pooling, tokenizer_config.json and sentence_bert_config.json. The
-  /// model is left in evaluation mode.
+  /// Reads config.json, the weights (model.safetensors or pytorch_model.bin) and the tokenizer (see load_tokenizer).
+  /// If they exist, it also reads modules.json with the configuration of the pooling, and sentence_bert_config.json.
+  /// The model is left in evaluation mode.
   /// @throws Error  if a file is missing, damaged, or asks for a model other than BERT or a pooling other than
   ///                the mean. The message names the file
   explicit SentenceTransformer(const std::string& folder, Device device = kCPU);
 
   /// Returns the vectors (texts, hidden_size) on the CPU, not recorded by autograd. Texts of similar length share a
-  /// batch. A text is truncated to tokenizer.options.model_max_length() tokens.
+  /// batch. A text is truncated to tokenizer.model_max_length() tokens.
   Tensor encode(const std::vector<std::string>& texts, int64_t batch_size = 32);
   /// Returns the vectors (N, hidden_size) of one batch, recorded by autograd for training.
   Tensor forward(const text::BatchEncoding& batch);

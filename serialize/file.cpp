@@ -78,6 +78,15 @@ void FileSink::write(const void* from, uint64_t bytes) {
     done += static_cast<uint64_t>(n);
   }
 }
+void FileSink::write_at(uint64_t at, const void* from, uint64_t bytes) {
+  for (uint64_t done = 0; done < bytes;) {
+    const ssize_t n = ::pwrite(fd_, static_cast<const char*>(from) + done, std::min<uint64_t>(bytes - done, 1 << 30),
+                               static_cast<off_t>(at + done));
+    if (n < 0 && errno == EINTR) continue;
+    TANDEM_CHECK(n > 0, op_, ": writing ", path_, " failed: ", std::strerror(errno));
+    done += static_cast<uint64_t>(n);
+  }
+}
 void FileSink::commit() {
   TANDEM_CHECK(::fsync(fd_) == 0, op_, ": writing ", path_, " to the disk failed: ", std::strerror(errno));
   const int closed = ::close(std::exchange(fd_, -1));

@@ -76,6 +76,8 @@ class FileSink {
   ~FileSink();
   FileSink(const FileSink&) = delete;
   void write(const void* from, uint64_t bytes);
+  /// Writes at a position, and does not change the position of write().
+  void write_at(uint64_t at, const void* from, uint64_t bytes);
   void commit();
 
  private:

@@ -1,4 +1,4 @@
-// Implements BertTokenizer: cleans text, splits it into words and word pieces, and pads batches of encoded texts.
+// Implements BertTokenizer: reads the vocabulary, finds added tokens, and converts texts to numbers and back.
 #include "tandem/text/bert_tokenizer.h"
 
 #include <algorithm>
@@ -7,194 +7,174 @@
 #include <fstream>
 
 #include "tandem/core/internal.h"
-#include "tandem/text/unicode.h"
 
 namespace tandem::text {
 namespace {
 
-constexpr size_t kMaxInputCharsPerWord = 100;  // maximum characters of a word; Hugging Face's max_input_chars_per_word
-constexpr const char* kSubwordPrefix = "##";
-
-/// Returns whether c is in a block of CJK ideographs, as defined by BERT's tokenizer: without Hangul, Hiragana and
-/// Katakana, whose scripts have spaces. The 256 characters from U+2B820 on are left out because Hugging Face leaves
-/// them out.
-bool is_chinese_char(char32_t c) {
-  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
-         (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
-         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
-}
-
-/// Returns text without control characters, and with all white space replaced by U+0020.
-std::u32string clean_text(const std::u32string& text, bool space_around_chinese) {
-  std::u32string out;
-  out.reserve(text.size());
-  for (const char32_t c : text) {
-    const CharacterKind kind = get_character_kind(c);
-    if (c == U'\ufffd' || kind == CharacterKind::control) continue;
-    if (kind == CharacterKind::space)
-      out.push_back(U' ');
-    else if (space_around_chinese && is_chinese_char(c))
-      out.append({U' ', c, U' '});
-    else
-      out.push_back(c);
+std::vector<std::string> read_vocab_file(const std::string& path) {
+  require_unicode_support("BertTokenizer");
+  std::ifstream file(path, std::ios::binary);
+  TANDEM_CHECK(file, "BertTokenizer: ", path, " cannot be read: ", std::strerror(errno),
+               "; expected a vocabulary with one token per line");
+  std::vector<std::string> tokens;
+  for (std::string token; std::getline(file, token);) {
+    if (!token.empty() && token.back() == '\r') token.pop_back();
+    tokens.push_back(std::move(token));
   }
-  return out;
+  TANDEM_CHECK(!file.bad(), "BertTokenizer: reading ", path, " failed: ", std::strerror(errno));
+  return tokens;
 }
 
-std::u32string run_strip_accents(const std::u32string& text) {
-  std::u32string out = normalize_nfd(text);
-  out.erase(std::remove_if(out.begin(), out.end(),
-                           [](char32_t c) { return get_character_kind(c) == CharacterKind::nonspacing_mark; }),
-            out.end());
-  return out;
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
 }
-
-std::u32string to_lower(const std::u32string& text) {
-  std::u32string out;
-  out.reserve(text.size());
-  for (const char32_t c : text) out += detail::to_lower(c);
-  return out;
+/// Removes spaces before punctuation from a token and the space before it, in the order of Hugging Face's decoder.
+void clean_up(std::string& token) {
+  constexpr std::pair<const char*, const char*> kReplacements[] = {
+      {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+      {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kReplacements) replace_all(token, from, to);
 }
 
 }  // namespace
 
-BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerOptions& o) : options(o) {
+BertTokenizer::BertTokenizer(const std::string& vocab_file, const BertTokenizerOptions& options)
+    : BertTokenizer(read_vocab_file(vocab_file), options, vocab_file) {}
+
+BertTokenizer::BertTokenizer(std::vector<std::string> vocab, const BertTokenizerOptions& o, const std::string& source)
+    : options_(o), tokens_(std::move(vocab)), model_tokens_(tokens_.size()) {
   require_unicode_support("BertTokenizer");
-  TANDEM_CHECK(options.model_max_length() >= 2, "BertTokenizer: model_max_length is ", options.model_max_length(),
+  TANDEM_CHECK(o.model_max_length() >= 2, "BertTokenizer: model_max_length is ", o.model_max_length(),
                "; accepted: 2 or more, for [CLS] and [SEP]");
-  std::ifstream file(vocab_file, std::ios::binary);
-  TANDEM_CHECK(file, "BertTokenizer: ", vocab_file, " cannot be read: ", std::strerror(errno),
-               "; expected a vocabulary with one token per line");
-  for (std::string token; std::getline(file, token);) {
-    if (!token.empty() && token.back() == '\r') token.pop_back();
-    const int64_t id = vocab_size();
-    max_piece_bytes_ = std::max(max_piece_bytes_, token.size());
-    if (token.rfind(kSubwordPrefix, 0) == 0 && token.size() > 2) subword_pieces_[token.substr(2)] = id;
-    initial_pieces_[token] = id;
-    tokens_.push_back(std::move(token));
+  TANDEM_CHECK(o.max_input_chars_per_word() >= 0, "BertTokenizer: ", source, ": max_input_chars_per_word is ",
+               o.max_input_chars_per_word(), "; accepted: 0 or more");
+  TANDEM_CHECK(tokens_.size() < size_t(INT32_MAX), "BertTokenizer: ", source, " has ", tokens_.size(),
+               " lines; accepted: fewer than 2^31");
+  TANDEM_CHECK(!o.unk_token().empty(), "BertTokenizer: unk_token is empty; accepted: a token of the vocabulary");
+  normalizer_ = detail::BertNormalizer(o.clean_text(), o.tokenize_chinese_chars(),
+                                       o.strip_accents().value_or(o.do_lower_case()), o.do_lower_case());
+  pieces_ = detail::WordPiece(tokens_, o.continuing_subword_prefix(), /*unk_id=*/-1, o.max_input_chars_per_word());
+  if (o.added_tokens()) {
+    added_ = *o.added_tokens();
+  } else {
+    for (const std::string& name : {o.unk_token(), o.sep_token(), o.pad_token(), o.cls_token(), o.mask_token()})
+      if (find_special(name, source)) added_.push_back({.content = name});
   }
-  TANDEM_CHECK(!file.bad(), "BertTokenizer: reading ", vocab_file, " failed: ", std::strerror(errno));
-  const auto special = [&](const std::string& token) {
-    const auto found = initial_pieces_.find(token);
-    TANDEM_CHECK(found != initial_pieces_.end(), "BertTokenizer: ", vocab_file, " has ", vocab_size(),
-                 " lines, none of which is ", token, "; is it a vocabulary of BERT?");
-    return special_tokens_[token] = found->second;
-  };
-  unk_token_id_ = special(options.unk_token());
-  sep_token_id_ = special(options.sep_token());
-  pad_token_id_ = special(options.pad_token());
-  cls_token_id_ = special(options.cls_token());
-  special(options.mask_token());
+  add_tokens();
+  pieces_.set_unk_id(*find_special(o.unk_token(), source));
+  pad_token_id_ = find_special(o.pad_token(), source);
+  find_special(o.mask_token(), source);
+  if (!o.add_cls_and_sep()) return;
+  TANDEM_CHECK(!o.cls_token().empty() && !o.sep_token().empty(), "BertTokenizer: cls_token is \"", o.cls_token(),
+               "\" and sep_token \"", o.sep_token(),
+               "\"; accepted: tokens of the vocabulary, or add_cls_and_sep(false)");
+  const int64_t sep = *find_special(o.sep_token(), source);
+  template_ = {{*find_special(o.cls_token(), source)}, {sep}, {sep}};
 }
 
-void BertTokenizer::wordpiece_tokenize(const std::u32string& word, std::vector<int64_t>& ids) const {
-  if (word.size() > kMaxInputCharsPerWord) return ids.push_back(unk_token_id_);
-  std::string text;
-  std::vector<size_t> ends;  // for each character, the byte offset of its end
-  for (const char32_t c : word) {
-    append_utf8(text, c);
-    ends.push_back(text.size());
-  }
-  const size_t before = ids.size();
-  std::string piece;
-  for (size_t begin = 0, from = 0; from < ends.size();) {
-    const Vocab& known = begin == 0 ? initial_pieces_ : subword_pieces_;
-    size_t to = ends.size();  // index after the last character of the piece
-    for (; to > from; --to) {
-      if (ends[to - 1] - begin > max_piece_bytes_) continue;
-      piece.assign(text, begin, ends[to - 1] - begin);
-      const auto found = known.find(piece);
-      if (found == known.end()) continue;
-      ids.push_back(found->second);
-      break;
-    }
-    if (to == from) {  // no piece matches, so the whole word becomes [UNK]
-      ids.resize(before);
-      return ids.push_back(unk_token_id_);
-    }
-    from = to;
-    begin = ends[to - 1];
-  }
+/// Returns the number of a special token; nullopt if its name is empty.
+std::optional<int64_t> BertTokenizer::find_special(const std::string& token, const std::string& source) const {
+  if (token.empty()) return {};
+  const std::optional<int64_t> id = convert_tokens_to_ids(token);
+  TANDEM_CHECK(id, "BertTokenizer: ", source, " has ", model_tokens_, " lines, none of which is ", token,
+               "; is it a vocabulary of BERT?");
+  return id;
 }
 
-void BertTokenizer::basic_tokenize(std::string_view text, std::vector<int64_t>& ids) const {
-  std::u32string characters = clean_text(decode_utf8(text), options.tokenize_chinese_chars());
-  if (options.strip_accents().value_or(options.do_lower_case())) characters = run_strip_accents(characters);
-  if (options.do_lower_case()) characters = to_lower(characters);
-  std::u32string word;
-  const auto end_word = [&] {
-    if (!word.empty()) wordpiece_tokenize(word, ids);
-    word.clear();
-  };
-  for (const char32_t c : characters) {
-    const CharacterKind kind = get_character_kind(c);
-    if (kind == CharacterKind::space || kind == CharacterKind::punctuation) end_word();
-    if (kind == CharacterKind::space) continue;
-    word.push_back(c);
-    if (kind == CharacterKind::punctuation) end_word();
+/// Numbers the added tokens, and prepares their search.
+void BertTokenizer::add_tokens() {
+  std::vector<AddedToken> original, normalized;
+  for (AddedToken& token : added_) {
+    if (const int32_t id = pieces_.find(token.content); id >= 0) {
+      token.id = id;
+    } else {
+      token.id = vocab_size();
+      tokens_.push_back(token.content);
+    }
+    if (!token.normalized) {
+      original.push_back(token);
+      continue;
+    }
+    normalized.push_back(token);
+    normalized.back().content.clear();
+    normalizer_.append_normalized(token.content, normalized.back().content);
+    tokens_[static_cast<size_t>(token.id)] = normalized.back().content;  // the name that decode() writes
   }
-  end_word();
+  in_original_ = detail::AddedTokenFinder(std::move(original));
+  in_normalized_ = detail::AddedTokenFinder(std::move(normalized));
+  is_special_.resize(tokens_.size());
+  for (const AddedToken& token : added_) is_special_[static_cast<size_t>(token.id)] = token.special;
+}
+
+void BertTokenizer::append_words(std::string_view text, std::vector<int64_t>& ids) const {
+  std::string normalized;
+  normalizer_.append_normalized(text, normalized);
+  const auto append = [&](std::string_view part) {
+    detail::WordSplitter words(part);
+    for (std::string_view word = words.next(); !word.empty(); word = words.next()) pieces_.tokenize(word, ids);
+  };
+  if (in_normalized_.empty()) return append(normalized);
+  for (const auto& part : in_normalized_.split(normalized)) {
+    if (part.token)
+      ids.push_back(part.token->id);
+    else
+      append(std::string_view(normalized).substr(part.begin, part.end - part.begin));
+  }
 }
 
 std::vector<int64_t> BertTokenizer::tokenize_to_ids(std::string_view text) const {
   std::vector<int64_t> ids;
-  while (!text.empty()) {
-    // Find the next special token; if several begin at the same position, take the longest.
-    size_t at = std::string_view::npos, length = 0;
-    int64_t id = 0;
-    for (const auto& [token, number] : special_tokens_) {
-      const size_t found = text.find(token);
-      if (found == std::string_view::npos || found > at || (found == at && token.size() < length)) continue;
-      at = found;
-      length = token.size();
-      id = number;
-    }
-    basic_tokenize(text.substr(0, at), ids);
-    if (at == std::string_view::npos) break;
-    ids.push_back(id);
-    text.remove_prefix(at + length);
+  for (const auto& part : in_original_.split(text)) {
+    if (part.token)
+      ids.push_back(part.token->id);
+    else
+      append_words(text.substr(part.begin, part.end - part.begin), ids);
   }
   return ids;
-}
-
-std::vector<std::string> BertTokenizer::tokenize(std::string_view text) const {
-  std::vector<std::string> out;
-  for (const int64_t id : tokenize_to_ids(text)) out.push_back(convert_ids_to_tokens(id));
-  return out;
-}
-std::vector<int64_t> BertTokenizer::encode(std::string_view text) const {
-  std::vector<int64_t> ids = tokenize_to_ids(text);
-  ids.resize(std::min(ids.size(), static_cast<size_t>(options.model_max_length() - 2)));
-  ids.insert(ids.begin(), cls_token_id_);
-  ids.push_back(sep_token_id_);
-  return ids;
-}
-BatchEncoding BertTokenizer::pad(const std::vector<std::vector<int64_t>>& encoded) const {
-  size_t longest = 0;
-  for (const auto& ids : encoded) longest = std::max(longest, ids.size());
-  const Shape shape{static_cast<int64_t>(encoded.size()), static_cast<int64_t>(longest)};
-  const BatchEncoding batch{core::empty(shape, kInt64, kCPU), core::empty(shape, kInt64, kCPU)};
-  auto* id = batch.input_ids.data_ptr<int64_t>();
-  auto* is_token = batch.attention_mask.data_ptr<int64_t>();
-  for (const auto& ids : encoded) {
-    std::fill(std::copy(ids.begin(), ids.end(), id), id + longest, pad_token_id_);
-    std::fill(std::fill_n(is_token, ids.size(), 1), is_token + longest, 0);
-    id += longest;
-    is_token += longest;
-  }
-  return batch;
-}
-BatchEncoding BertTokenizer::operator()(const std::vector<std::string>& texts) const {
-  std::vector<std::vector<int64_t>> encoded;
-  encoded.reserve(texts.size());
-  for (const std::string& text : texts) encoded.push_back(encode(text));
-  return pad(encoded);
 }
 
 const std::string& BertTokenizer::convert_ids_to_tokens(int64_t id) const {
   TANDEM_CHECK_AS(IndexError, id >= 0 && id < vocab_size(), "convert_ids_to_tokens: the ID is ", id,
                   "; accepted: 0 to ", vocab_size() - 1);
   return tokens_[static_cast<size_t>(id)];
+}
+std::optional<int64_t> BertTokenizer::convert_tokens_to_ids(std::string_view token) const {
+  for (const AddedToken& added : added_)
+    if (added.content == token) return added.id;
+  const int32_t id = pieces_.find(token);
+  return id < 0 ? std::nullopt : std::optional<int64_t>(id);
+}
+bool BertTokenizer::is_special(int64_t id) const {
+  return id >= 0 && id < vocab_size() && is_special_[static_cast<size_t>(id)];
+}
+
+std::string BertTokenizer::decode(const std::vector<int64_t>& ids, bool skip_special_tokens) const {
+  std::string text, part;
+  bool first = true;
+  for (const int64_t id : ids) {
+    const std::string& token = convert_ids_to_tokens(id);
+    if (skip_special_tokens && is_special(id)) continue;
+    const std::string& prefix = options_.continuing_subword_prefix();
+    if (first)
+      part = token;
+    else if (token.starts_with(prefix))
+      part = token.substr(prefix.size());
+    else
+      part = " " + token;
+    if (options_.cleanup()) clean_up(part);
+    text += part;
+    first = false;
+  }
+  return text;
+}
+
+BertTokenizer BertTokenizer::with_model_max_length(int64_t model_max_length) const {
+  TANDEM_CHECK(model_max_length >= 2, "BertTokenizer: model_max_length is ", model_max_length,
+               "; accepted: 2 or more, for [CLS] and [SEP]");
+  BertTokenizer copy = *this;
+  copy.options_.model_max_length(model_max_length);
+  return copy;
 }
 
 }  // namespace tandem::text

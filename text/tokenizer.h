@@ -20,8 +20,9 @@ struct EncodeOptions {
   /// How longer encodings are shortened. "longest_first": the longer text of a pair, then both to half of the length;
   /// "only_first", "only_second": one text of a pair; "do_not_truncate".
   TANDEM_ARG(std::string, truncation) = "longest_first";
-  /// "do_not_pad"; "longest": to the longest encoding of a batch; "max_length": to max_length.
-  TANDEM_ARG(std::string, padding) = "longest";
+  /// "do_not_pad"; "longest": to the longest encoding of a batch; "max_length": to max_length. Tensors need one length,
+  /// so operator() treats "do_not_pad" as "longest".
+  TANDEM_ARG(std::string, padding) = "do_not_pad";
   /// Rounds the padded length up to a multiple of this number.
   TANDEM_ARG(int64_t, pad_to_multiple_of) = 1;
 };
@@ -46,16 +47,18 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// Encodes a text, or a pair of texts.
-  /// @throws Error for options that are not known, for a max_length without room for the special tokens, and if the
-  ///     text that `truncation` names is too short to shorten
+  /// Encodes a text, or a pair of texts. Truncates as Hugging Face's tokenizers do.
+  /// @throws Error for options that are not known, for a max_length without room for the special tokens, if the text
+  ///     that `truncation` names is missing or would lose all its tokens, and for padding without a padding token
   Encoding encode(std::string_view text, std::optional<std::string_view> pair = {},
                   const EncodeOptions& options = {}) const;
-  /// Encodes texts, or pairs of texts, on several threads.
+  /// Encodes texts, or pairs of texts, on several threads. The result does not depend on the number of threads.
   /// @param pairs  second texts, as many as `texts`; empty: there are none
+  /// @throws Error as encode() for the first text that it refuses, and if `pairs` has another size than `texts`
   std::vector<Encoding> encode_batch(const std::vector<std::string>& texts, const std::vector<std::string>& pairs = {},
                                      const EncodeOptions& options = {}) const;
   /// Combines encodings into tensors, padded to the longest encoding.
+  /// @throws Error if encodings differ in length and the vocabulary has no padding token
   BatchEncoding pad(const std::vector<Encoding>& encodings) const;
   /// Returns pad() of encode_batch().
   BatchEncoding operator()(const std::vector<std::string>& texts, const std::vector<std::string>& pairs = {},
@@ -85,12 +88,18 @@ class Tokenizer {
   virtual void save(const std::string& folder) const = 0;
 
  protected:
-  /// Special tokens around a text, or around the two texts of a pair. The type IDs belong to the text before.
+  /// Special tokens around a text, or around the two texts of a pair. Those after the second text have type ID 1.
   struct Template {
     std::vector<int64_t> before, after;  // before and after the first text
     std::vector<int64_t> after_pair;     // after the second text
   };
   virtual Template special_token_template() const { return {}; }
+
+ private:
+  Encoding encode_without_padding(std::string_view text, std::optional<std::string_view> pair,
+                                  const EncodeOptions& options) const;
+  void pad_to(Encoding& encoding, size_t length) const;
+  size_t padded_length(size_t longest, const EncodeOptions& options) const;
 };
 
 /// Loads the tokenizer in a model's folder, or from a tokenizer.json: tokenizer.json of BERT's or GPT-2's kind; or

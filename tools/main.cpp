@@ -19,6 +19,7 @@
 #include "tandem/tools/flight/flight.h"
 #include "tandem/tools/launch/ranks.h"
 #include "tandem/tools/simulate/published.h"
+#include "tandem/tools/tokenize/tokenize.h"
 #include "tandem/tools/trace/trace.h"
 #include "tandem/tools/usage.h"
 #if TANDEM_HAS_BENCHMARKS
@@ -191,6 +192,53 @@ void add_show_command(CLI::App& app) {
   c->callback([s] { show(*s); });
 }
 
+void add_tokenize_command(CLI::App& app) {
+  auto s = std::make_shared<tokenize::Settings>();
+  CLI::App* const c = app.add_subcommand(
+      "tokenize", "Train a tokenizer on text files, encode text files as a token file, or show the tokens of a text");
+  add_option(*c, "FILES", s->files, "FILES...", "Text files to train on or to encode")
+      ->check(make_existing_file_validator());
+  c->add_flag("--train", s->train, "Train a byte-level BPE tokenizer on FILES, and save it in the folder of --output");
+  add_option(*c, "--vocab-size", s->vocab_size, "N",
+             "--train: number of tokens, including 256 bytes and special tokens")
+      ->check(make_integer_validator(257, (int64_t(1) << 31) - 2));
+  add_option(*c, "--min-frequency", s->min_frequency, "N", "--train: how often a pair must occur to become a token")
+      ->check(make_integer_validator(1));
+  add_option(*c, "--special", s->special_tokens, "TOKENS", "--train: special tokens, separated by commas")
+      ->default_str("<|endoftext|>")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add_option(*c, "--tokenizer", s->tokenizer, "FOLDER",
+             "Folder of the tokenizer: tokenizer.json, vocab.json and merges.txt, encoder.json and vocab.bpe, or "
+             "vocab.txt")
+      ->default_str("required, except for --train");
+  add_option(*c, "--output", s->output, "PATH", "Token file to write, or with --train the folder of the tokenizer")
+      ->default_str("required for FILES");
+  add_option(*c, "--split", s->split, "SHARES",
+             "Divide the tokens: 0.9,0.1 writes the first nine tenths to NAME_train and the rest to NAME_val; a third "
+             "share goes to NAME_test")
+      ->default_str("one file")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(make_number_validator(0, 1));
+  c->add_flag("--end-of-text", s->end_of_text, "Append the tokenizer's end-of-text token after each file");
+  CLI::Option* const text = add_option(*c, "--text", s->text, "TEXT", "Show the tokens of TEXT and their numbers");
+  text->default_str("none");
+  add_option(*c, "--ids", s->ids, "IDS", "Show the text of token numbers, separated by commas")
+      ->default_str("none")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  c->footer(
+      "examples: tandem tokenize --train corpus.txt --vocab-size 8192 --output tokenizer\n"
+      "          tandem tokenize --tokenizer tokenizer corpus.txt --output tokens.bin --split 0.9,0.1\n"
+      "          tandem tokenize --tokenizer tokenizer --text \"Hello world\"");
+  c->callback([s, text] {
+    end_on_interrupt();
+    s->has_text = text->count() > 0;
+    tokenize::tokenize(*s);
+  });
+}
+
 void add_trace_command(CLI::App& app, const std::vector<std::string>& arguments) {
   auto s = std::make_shared<trace::Settings>();
   CLI::App* const c =
@@ -350,6 +398,7 @@ int run(int argc, char** argv) {
   add_trace_command(app, arguments);
   add_simulate_command(app);
   add_show_command(app);
+  add_tokenize_command(app);
   add_doctor_command(app);
   app.footer("tandem COMMAND --help lists the options of a command");
   try {

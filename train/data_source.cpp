@@ -2,6 +2,7 @@
 #include "tandem/train/data_source.h"
 
 #include "tandem/core/internal.h"
+#include "tandem/data/samplers/length_grouped_sampler.h"
 #include "tandem/parallel/scatter_gather.h"
 #include "tandem/serialize/archive.h"
 
@@ -26,13 +27,14 @@ std::pair<size_t, size_t> detail::SliceSampler::slice(size_t rows) const {
   return {begin, begin};
 }
 
-std::optional<std::vector<size_t>> detail::SliceSampler::next(size_t) {
-  const std::optional<std::vector<size_t>> batch = order_->sampler().next(layout_.batch_size);
+std::optional<data::BatchPart> detail::SliceSampler::next(size_t) {
+  std::optional<std::vector<size_t>> batch = order_->sampler().next(layout_.batch_size);
   if (!batch || (layout_.drop_last && batch->size() < layout_.batch_size)) return {};
   const auto [begin, end] = slice(batch->size());
   if (begin == end) return {};
-  return std::vector<size_t>(batch->begin() + static_cast<std::ptrdiff_t>(begin),
-                             batch->begin() + static_cast<std::ptrdiff_t>(end));
+  std::vector<size_t> part(batch->begin() + static_cast<std::ptrdiff_t>(begin),
+                           batch->begin() + static_cast<std::ptrdiff_t>(end));
+  return data::BatchPart(std::move(part), std::move(*batch));
 }
 
 data::detail::ExamplePositions detail::SliceSampler::positions() const {
@@ -74,9 +76,16 @@ detail::SliceSampler DataSource::make_sampler(const detail::SourceSettings& sett
       !make_order_ || (!shuffle_ && (settings.ranks == 1 || order_depends_on_epoch_)), "DataSource: the sampler ",
       shuffle_ ? "determines the order, but shuffle is true" : "has no set_epoch(), so ranks may have different orders",
       "; accepted: shuffle(false), and with several ranks a sampler with set_epoch(), such as ShardSampler");
+  TANDEM_CHECK(lengths_.empty() || lengths_.size() == size_, "DataSource: the dataset has ", size_,
+               " examples, but there are ", lengths_.size(), " lengths; accepted: as many, or none");
+  TANDEM_CHECK(lengths_.empty() || !make_order_,
+               "DataSource: both the sampler and lengths determine the order; accepted: one of them");
   std::unique_ptr<detail::ExampleOrder> order;
   if (make_order_)
     order = make_order_();
+  else if (!lengths_.empty())
+    order = std::make_unique<detail::SamplerOrder<data::samplers::LengthGroupedSampler>>(
+        data::samplers::LengthGroupedSampler(lengths_, static_cast<size_t>(batch_size_), settings.seed, shuffle_));
   else
     order = std::make_unique<detail::SamplerOrder<data::samplers::ShardSampler>>(data::samplers::ShardSampler(
         size_, 1, 0, data::samplers::ShardSamplerOptions{.shuffle = shuffle_, .seed = settings.seed}));

@@ -1,5 +1,6 @@
 // DataSource: a dataset and how its examples are loaded. The Trainer gives each rank its part of every batch.
 #pragma once
+#include "tandem/data/batch_part.h"
 #include "tandem/data/data_loader.h"
 #include "tandem/data/dataset.h"
 #include "tandem/data/samplers/shard_sampler.h"
@@ -58,7 +59,7 @@ struct BatchLayout {
 /// Returns, for each batch over all ranks, the part of one rank: consecutive examples, divided as DataParallel divides
 /// a batch over devices (shard_sizes). So all strategies compute the same parts of the same batches, and each example
 /// is used exactly once. A last batch with fewer examples than ranks has no part for the last ranks.
-class SliceSampler : public data::samplers::Sampler<> {
+class SliceSampler : public data::samplers::Sampler<data::BatchPart> {
  public:
   SliceSampler(std::unique_ptr<ExampleOrder> order, size_t batch_size, bool drop_last, const SourceSettings& settings);
   SliceSampler(const SliceSampler& other)
@@ -70,7 +71,7 @@ class SliceSampler : public data::samplers::Sampler<> {
   SliceSampler& operator=(const SliceSampler&) = delete;
   void reset(std::optional<size_t> new_size = {}) override { order_->sampler().reset(new_size); }
   /// Ignores its argument, because the sampler knows the size of the batches over all ranks.
-  std::optional<std::vector<size_t>> next(size_t) override;
+  std::optional<data::BatchPart> next(size_t) override;
   void save(serialize::OutputArchive& archive) const override { order_->sampler().save(archive); }
   void load(serialize::InputArchive& archive) override { order_->sampler().load(archive); }
   void set_epoch(size_t epoch) { order_->set_epoch(epoch_ = epoch); }
@@ -168,8 +169,9 @@ template <class Dataset> class LoaderSource final : public BatchSource {
 ///     train::DataSource(dataset).batch_size(64).shuffle(true).workers(2)
 ///
 /// If the dataset returns lists of examples, the source stacks them to batches of the type data::Example<>. The dataset
-/// must know its size, and each rank and each worker has a copy of it. If shuffle is true, the order depends on the
-/// seed and the epoch only, so all strategies see the same batches.
+/// must know its size, and each rank and each worker has a copy of it. A dataset whose requests are data::BatchPart
+/// also learns the other ranks' parts of a batch. If shuffle is true, the order depends on the seed and the epoch only,
+/// so all strategies see the same batches.
 class DataSource {
  public:
   /// @throws Error if the dataset does not know its size
@@ -193,6 +195,10 @@ class DataSource {
   TANDEM_ARG(int64_t, workers) = 0;
   /// If true, a last batch with fewer than batch_size examples is left out.
   TANDEM_ARG(bool, drop_last) = false;
+  /// Length of each example, such as its number of tokens. If it is set, a batch has examples of similar lengths, so
+  /// padding wastes little: samplers::LengthGroupedSampler chooses the batches. With shuffle(false), the longest
+  /// examples come first.
+  TANDEM_ARG(std::vector<int64_t>, lengths) = {};
 
  public:
   /// Sets the function that makes the sampler, which determines the examples of each epoch and their order:

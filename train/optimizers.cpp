@@ -2,8 +2,22 @@
 #include "tandem/train/optimizers.h"
 
 #include "tandem/core/internal.h"
+#include "tandem/nn/module.h"
+#include "tandem/optim/adam.h"
 
 namespace tandem::train {
+
+std::vector<optim::OptimizerParamGroup> weight_decay_groups(const nn::Module& module) {
+  std::vector<Tensor> decayed, others;
+  for (const Tensor& p : module.parameters())
+    if (p.requires_grad()) (p.dim() >= 2 ? decayed : others).push_back(p);
+  std::vector<optim::OptimizerParamGroup> groups;
+  if (!decayed.empty()) groups.emplace_back(std::move(decayed));
+  if (!others.empty())  // an option with its default value takes the optimizer's value
+    groups.emplace_back(std::move(others),
+                        std::make_unique<optim::AdamWOptions>(optim::AdamWOptions().weight_decay(0)));
+  return groups;
+}
 
 Optimizers& Optimizers::schedule(std::shared_ptr<optim::LRScheduler> scheduler, const std::string& interval,
                                  int64_t frequency) {

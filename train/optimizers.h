@@ -3,6 +3,10 @@
 #include "tandem/optim/lr_scheduler.h"
 #include "tandem/optim/reduce_lr_on_plateau.h"
 
+namespace tandem::nn {
+class Module;
+}  // namespace tandem::nn
+
 namespace tandem::train {
 
 namespace detail {
@@ -15,6 +19,11 @@ struct Schedule {
   std::string monitor = {};  // metric of a plateau
 };
 }  // namespace detail
+
+/// Divides a module's parameters into two groups for optim::AdamW. Parameters of two or more dimensions take the
+/// optimizer's weight decay. The others, such as biases and the weights of a LayerNorm, have no weight decay.
+/// Parameters that do not require a gradient, and empty groups, are left out.
+std::vector<optim::OptimizerParamGroup> weight_decay_groups(const nn::Module& module);
 
 /// An optimizer and its schedules. Converts from a std::unique_ptr or std::shared_ptr to any optimizer.
 ///

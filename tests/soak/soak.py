@@ -27,6 +27,7 @@ DOCUMENT = ROOT / "docs/soak.md"
 LOGS = ROOT / "build/soak"
 # Percentages of random programs: the minimum that agree or differ as intended, and the maximum that differ as intended.
 ENOUGH_AGREE, MOST_WANTED = 99.7, 1.5
+ENOUGH_LINES = 100000  # different lines that tokenizers must agree on
 
 
 # ---------------------------------------------------------------- reading a part's output: figures and failures
@@ -89,6 +90,18 @@ def judge_language_models(status, text):
     return figures, "" if status == 0 and figures.get("differences") == 0 else f"ended with status {status}"
 
 
+def judge_tokenizers(status, text):
+    found = re.findall(r"^([\d,]+) lines, ([\d,]+) comparisons with .*: ([\d,]+) differ$", text, re.M)
+    if not found:
+        return {}, f"ended with status {status} without a summary"
+    figures = dict(zip(("lines", "comparisons", "differ"), (sum(int(row[i].replace(",", "")) for row in found) for i in range(3))))
+    points = re.findall(r"^([\d,]+) code points differ, ([\d,]+) unlike", text, re.M)
+    figures["code points of other Unicode versions"] = sum(int(n.replace(",", "")) for n, _ in points)
+    if figures["lines"] < ENOUGH_LINES:
+        return figures, f"{figures['lines']:,} lines; required: {ENOUGH_LINES:,}. tests/soak/tokenizer_lines.py names Debian packages"
+    return figures, f"{figures['differ']} differ" if status or figures["differ"] else ""
+
+
 def judge_sanitizers(status, text):
     found = re.findall(r"(\d+) tests failed out of (\d+)", text)
     figures = {"programs": sum(int(n) for _, n in found), "failed": sum(int(n) for n, _ in found)}
@@ -119,11 +132,18 @@ def parts():
         Part("trainer-restarts", "100 ranks killed in jobs of the Trainer that start again, whose results are those of jobs without "
              "faults", ["./run", "faults", "--kills", "100", "--seed", "SEED", "--max-restarts", "3", "--trainer", "1"], 3,
              judge_faults, "three of them"),
-        Part("fuzz", "libFuzzer, ten minutes for each target: IDX files, CSV files, archives, the store's protocol",
+        Part("fuzz", "libFuzzer, ten minutes for each target: IDX files, CSV files, labelled texts, token files, "
+             "tokenizer.json, byte-level BPE, archives, the store's protocol",
              ["./run", "fuzz", "600"], 1, judge_fuzz, "the inputs of tests/fuzz/corpus, and 100,000 changed files"),
         Part("collectives", "every collective against its oracle: all dtypes, sizes and numbers of ranks",
              [binaries + "distributed_test", "[full]"], 2, judge_catch,
              "two ranks with all dtypes, one to eight with two, and a million elements with two numbers of ranks"),
+        Part("tokenizers", "lines of many languages and every code point, encoded and decoded by Tandem and by Hugging Face's "
+             "tokenizers", ["tests/soak/tokenizer_lines.sh"], 2, judge_tokenizers,
+             "some lines of many scripts, truncations, and added tokens (tests/fixtures/tokenizers.json, wordpiece.json)"),
+        Part("tokenizers-gpt2", "lines of many languages and every character, encoded with GPT-2's vocabulary and decoded by Tandem "
+             "and by Hugging Face's tokenizers", ["tests/soak/gpt2_lines.sh"], 1, judge_tokenizers,
+             "some lines of many scripts with a small vocabulary, and the class of every character (tests/fixtures/bpe.json)"),
         Part("disturbances", "`tandem compare` disturbed in five ways, twenty times each: whether its diagnosis names the disturbance",
              ["tests/tools/disturbances.py", "--runs", "20"], 2, judge_disturbances,
              "the steps of one run of each, and made-up ones (tests/tools/compare_diagnosis_test.cpp)"),
@@ -230,8 +250,9 @@ def document():
             ./run soak --list             # lists the parts, with their limits and when they last ran
 
         If you stop it, the next call continues with the interrupted part. Commit `records.jsonl` and this page afterwards. Seeds are
-        computed from the commit, so that each commit is tried with new seeds. The part `differential` needs a Python with torch, and
-        `fuzz` needs clang. Random programs pass if 99.7 % agree with PyTorch or differ in a way that
+        computed from the commit, so that each commit is tried with new seeds. The part `differential` needs a Python with torch,
+        `tokenizers` needs one with tokenizers and the Debian packages that `tests/soak/tokenizer_lines.py` names, and `fuzz` needs
+        clang. Random programs pass if 99.7 % agree with PyTorch or differ in a way that
         `tests/differential/search/wanted.py` lists as intended, and if at most 1.5 % differ in such a way. A program also agrees if a
         second run of PyTorch gives Tandem's results: with slightly changed rounding, in float64, or with copies of the tensors that
         backward saves (`second_run.py`); the figures say how many programs do.
