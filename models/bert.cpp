@@ -1,11 +1,10 @@
-// Implements reset() and forward() of BertModel and its layers, and reads BertConfig from a config.json.
+// Implements reset() and forward() of BertModel and its layers.
 #include "tandem/models/bert.h"
 
 #include "tandem/nn/init.h"
 #include "tandem/ops/ops.h"
 #include "tandem/serialize/archive.h"
 #include "tandem/serialize/file.h"
-#include "tandem/serialize/json_file.h"
 
 namespace tandem::models {
 namespace {
@@ -18,35 +17,6 @@ void check_positive(const char* name, int64_t value) {
 }
 
 }  // namespace
-
-BertConfig BertConfig::from_json_file(const std::string& path) {
-  const tandem::detail::JsonFile file(path);
-  const auto only = [&](const char* key, const std::string& accepted) {
-    const std::string text = file.text(key).value_or(accepted);
-    TANDEM_CHECK(text == accepted, path, ": ", key, " is ", text, "; accepted: ", accepted);
-  };
-  only("model_type", "bert");
-  only("position_embedding_type", "absolute");
-  TANDEM_CHECK(!file.boolean("is_decoder").value_or(false), path,
-               ": is_decoder is true, but only encoders are supported");
-  BertConfig c;
-  const auto integer = [&](const char* key, int64_t& field) { field = file.integer(key).value_or(field); };
-  const auto number = [&](const char* key, double& field) { field = file.number(key).value_or(field); };
-  integer("vocab_size", c.vocab_size());
-  integer("hidden_size", c.hidden_size());
-  integer("num_hidden_layers", c.num_hidden_layers());
-  integer("num_attention_heads", c.num_attention_heads());
-  integer("intermediate_size", c.intermediate_size());
-  integer("max_position_embeddings", c.max_position_embeddings());
-  integer("type_vocab_size", c.type_vocab_size());
-  integer("pad_token_id", c.pad_token_id());
-  number("hidden_dropout_prob", c.hidden_dropout_prob());
-  number("attention_probs_dropout_prob", c.attention_probs_dropout_prob());
-  number("initializer_range", c.initializer_range());
-  number("layer_norm_eps", c.layer_norm_eps());
-  c.hidden_act(file.text("hidden_act").value_or(c.hidden_act()));
-  return c;
-}
 
 void BertEmbeddingsImpl::reset() {
   check_positive("vocab_size", config.vocab_size());

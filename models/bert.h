@@ -1,6 +1,8 @@
 // BERT (Devlin et al. 2018, arXiv:1810.04805). Modules and parameters have the names that Hugging Face uses, so that
 // load() reads its model.safetensors and pytorch_model.bin without conversion.
 #pragma once
+#include <optional>
+
 #include "tandem/nn/activation.h"
 #include "tandem/nn/containers/containers.h"
 #include "tandem/nn/dropout.h"
@@ -17,6 +19,17 @@ struct BertConfig {
   /// @throws Error  if the file cannot be read or describes a model that BertModel does not implement: another
   ///                model_type, a decoder, or positions that are not absolute. The message names the file
   static BertConfig from_json_file(const std::string& path);
+  /// Writes a config.json that from_json_file() and Hugging Face's BertConfig read.
+  /// @param architecture  class name in Hugging Face's library, for the key "architectures"
+  /// @throws Error that names the file if it cannot be written
+  void to_json_file(const std::string& path, const std::string& architecture = "BertModel") const;
+  /// Number of labels of a classifier: the length of id2label.
+  int64_t num_labels() const { return static_cast<int64_t>(id2label_.size()); }
+  /// Sets the number of labels. If it changes, the labels are named LABEL_0, LABEL_1, ...
+  /// @throws Error if it is not positive
+  BertConfig& num_labels(int64_t count);
+  /// Returns the number of a label in id2label. @throws Error if there is no such label
+  int64_t label2id(const std::string& label) const;
   TANDEM_ARG(int64_t, vocab_size) = 30522;
   TANDEM_ARG(int64_t, hidden_size) = 768;
   TANDEM_ARG(int64_t, num_hidden_layers) = 12;
@@ -30,6 +43,13 @@ struct BertConfig {
   TANDEM_ARG(double, initializer_range) = 0.02;  // standard deviation of the initial weights
   TANDEM_ARG(double, layer_norm_eps) = 1e-12;
   TANDEM_ARG(int64_t, pad_token_id) = 0;
+  TANDEM_ARG(std::vector<std::string>, id2label) = {"LABEL_0", "LABEL_1"};  // names of a classifier's labels, by number
+  // Dropout probability before a classifier; not set: hidden_dropout_prob.
+  TANDEM_ARG(std::optional<double>, classifier_dropout) = {};
+  // Loss of a classifier: "regression" (mean squared error), "single_label_classification" (cross-entropy) or
+  // "multi_label_classification" (binary cross-entropy of each label). If empty, labels decide: regression if
+  // num_labels is 1, multi-label if the labels are floating point, otherwise a single label.
+  TANDEM_ARG(std::string, problem_type);
 };
 
 /// Embeddings of a text: LayerNorm(word + position + token type). They are the input of the first layer.

@@ -34,13 +34,12 @@ void GptAttentionImpl::reset() {
   c_proj = register_module("c_proj", GptConv1D(width, width));
   resid_dropout = register_module("resid_dropout", nn::Dropout(config.resid_pdrop()));
 }
-Tensor GptAttentionImpl::forward(const Tensor& x) {
+Tensor GptAttentionImpl::forward(const Tensor& x, const DecoderContext& context) {
   const int64_t n = x.size(0), length = x.size(1), heads = config.n_head();
   const std::vector<Tensor> parts = c_attn(x).view({n, length, 3, heads, -1}).unbind(2);
   const auto split_heads = [&](size_t i) { return parts[i].transpose(1, 2); };
-  const Tensor attended = scaled_dot_product_attention(split_heads(0), split_heads(1), split_heads(2), {},
-                                                       is_training() ? config.attn_pdrop() : 0,
-                                                       /*is_causal=*/true);
+  const Tensor attended = detail::decoder_attention(split_heads(0), split_heads(1), split_heads(2), context,
+                                                    is_training() ? config.attn_pdrop() : 0);
   return resid_dropout(c_proj(attended.transpose(1, 2).reshape({n, length, -1})));
 }
 
@@ -64,8 +63,8 @@ void GptBlockImpl::reset() {
   ln_2 = register_module("ln_2", make_layer_norm(config));
   mlp = register_module("mlp", GptMlp(config));
 }
-Tensor GptBlockImpl::forward(const Tensor& x) {
-  const Tensor attended = x + attn(ln_1(x));
+Tensor GptBlockImpl::forward(const Tensor& x, const DecoderContext& context) {
+  const Tensor attended = x + attn(ln_1(x), context);
   return attended + mlp(ln_2(attended));
 }
 
@@ -103,15 +102,45 @@ void GptModelImpl::load(serialize::InputArchive& archive) {
     load_state_dict(state);
   });
 }
-Tensor GptModelImpl::forward(const Tensor& input_ids) {
+Tensor GptModelImpl::hidden_states(const Tensor& input_ids, const Tensor& attention_mask, KvCache* cache) {
   TANDEM_CHECK(input_ids.dim() == 2, "GptModel: input_ids is ", input_ids.sizes(),
                "; accepted: (N, L), for N texts of L tokens");
-  TANDEM_CHECK(input_ids.size(1) <= config.n_positions(), "GptModel: input_ids is ", input_ids.sizes(),
-               "; accepted: at most ", config.n_positions(), " tokens per text (n_positions)");
-  Tensor hidden = drop(wte(input_ids) + wpe->weight.narrow(0, 0, input_ids.size(1)));
-  for (size_t i = 0; i < h->size(); ++i) hidden = call_module(h->at<GptBlockImpl>(i), hidden);
-  hidden = ln_f(hidden);
+  const int64_t past = cache ? cache->length() : 0, length = input_ids.size(1);
+  TANDEM_CHECK(past + length <= config.n_positions(), "GptModel: input_ids is ", input_ids.sizes(),
+               past ? " after " + std::to_string(past) + " cached tokens" : "", "; accepted: at most ",
+               config.n_positions(), " tokens per text (n_positions)");
+  TANDEM_CHECK(!attention_mask.defined() || attention_mask.sizes() == Shape({input_ids.size(0), past + length}),
+               "GptModel: attention_mask is ", attention_mask.sizes(), " and input_ids ", input_ids.sizes(),
+               "; accepted: (", input_ids.size(0), ", ", past + length, ")");
+  const Tensor position = attention_mask.defined()
+                              ? wpe(detail::make_positions(attention_mask, past, length, input_ids.device()))
+                              : wpe->weight.narrow(0, past, length);
+  Tensor hidden = drop(wte(input_ids) + position);
+  DecoderContext context{detail::make_decoder_mask(attention_mask, past, length, input_ids.device()), cache};
+  for (size_t i = 0; i < h->size(); ++i) {
+    context.layer = static_cast<int64_t>(i);
+    hidden = call_module(h->at<GptBlockImpl>(i), hidden, context);
+  }
+  if (cache) cache->advance(length);
+  return ln_f(hidden);
+}
+Tensor GptModelImpl::logits(const Tensor& hidden) {
   return lm_head.is_empty() ? nn::functional::linear(hidden, wte->weight) : lm_head(hidden);
+}
+Tensor GptModelImpl::forward(const Tensor& input_ids, const Tensor& attention_mask, KvCache* cache) {
+  return logits(hidden_states(input_ids, attention_mask, cache));
+}
+KvCache GptModelImpl::make_cache(int64_t batch, int64_t max_length) const {
+  return KvCache(config.n_layer(), batch, config.n_head(), max_length, config.n_embd() / config.n_head(),
+                 wte->weight.detach().options());
+}
+Tensor GptModelImpl::generate(const Tensor& input_ids, const GenerationOptions& options, const Tensor& attention_mask) {
+  const auto next_logits = [this](const Tensor& ids, const Tensor& mask, KvCache* cache) {
+    return logits(hidden_states(ids, mask, cache).select(1, -1));
+  };
+  return detail::generate_tokens({"GptModel", is_training(), config.vocab_size(), config.n_positions(), next_logits,
+                                  [this](int64_t n, int64_t length) { return make_cache(n, length); }},
+                                 input_ids, options, attention_mask);
 }
 Tensor GptModelImpl::loss(const Tensor& input_ids, const Tensor& labels) {
   TANDEM_CHECK(labels.sizes() == input_ids.sizes(), "GptModel: labels is ", labels.sizes(), " and input_ids ",

@@ -2,6 +2,8 @@
 // the names and shapes that Hugging Face uses, so that load() reads its model.safetensors and pytorch_model.bin without
 // conversion.
 #pragma once
+#include "tandem/models/generation.h"
+#include "tandem/models/pretrained.h"
 #include "tandem/nn/activation.h"
 #include "tandem/nn/containers/containers.h"
 #include "tandem/nn/dropout.h"
@@ -13,6 +15,15 @@ namespace tandem::models {
 
 /// The hyperparameters of a GPT-2, under their names in config.json. The defaults describe "gpt2", the smallest one.
 struct GptConfig {
+  GptConfig() = default;
+  /// Reads a config.json. Missing keys keep their defaults.
+  /// @throws Error  if the file cannot be read or describes a model that GptModel does not implement: another
+  ///                model_type, cross-attention, another size of the MLP, or attention that is scaled in another way.
+  ///                The message names the file
+  static GptConfig from_json_file(const std::string& path);
+  /// Writes a config.json that from_json_file() and Hugging Face's GPT2Config read.
+  /// @throws Error that names the file if it cannot be written
+  void to_json_file(const std::string& path) const;
   TANDEM_ARG(int64_t, vocab_size) = 50257;
   TANDEM_ARG(int64_t, n_positions) = 1024;  // maximum number of tokens
   TANDEM_ARG(int64_t, n_embd) = 768;        // size of a hidden state
@@ -25,6 +36,9 @@ struct GptConfig {
   TANDEM_ARG(double, layer_norm_epsilon) = 1e-5;
   TANDEM_ARG(double, initializer_range) = 0.02;  // standard deviation of the initial weights
   TANDEM_ARG(bool, tie_word_embeddings) = true;  // if true, wte's weight is also the output layer's (no lm_head)
+  // Tokens that begin and end a text. GptModel does not use them; they are written to config.json.
+  TANDEM_ARG(std::optional<int64_t>, bos_token_id) = 50256;
+  TANDEM_ARG(std::optional<int64_t>, eos_token_id) = 50256;
 };
 
 /// Linear layer x W + b whose weight is transposed relative to nn::Linear's, as in GPT-2's files.
@@ -50,7 +64,7 @@ class GptAttentionImpl : public nn::Cloneable<GptAttentionImpl> {
   /// @throws Error unless n_head divides n_embd
   void reset() override;
   /// x (N, L, n_embd) -> the same sizes
-  Tensor forward(const Tensor& x);
+  Tensor forward(const Tensor& x, const DecoderContext& context = {});
   GptConfig config;
   /// c_attn computes queries, keys and values, concatenated; c_proj projects the concatenated heads to the output.
   GptConv1D c_attn{nullptr}, c_proj{nullptr};
@@ -78,7 +92,7 @@ class GptBlockImpl : public nn::Cloneable<GptBlockImpl> {
   explicit GptBlockImpl(const GptConfig& c) : config(c) { reset(); }
   void reset() override;
   /// x (N, L, n_embd) -> the same sizes
-  Tensor forward(const Tensor& x);
+  Tensor forward(const Tensor& x, const DecoderContext& context = {});
   GptConfig config;
   nn::LayerNorm ln_1{nullptr}, ln_2{nullptr};
   GptAttention attn{nullptr};
@@ -96,13 +110,30 @@ class GptModelImpl : public nn::Cloneable<GptModelImpl> {
   /// Loads the weights. Also accepts files of Hugging Face's GPT2LMHeadModel, whose names have the prefix
   /// "transformer.". If the head is tied, a lm_head.weight in the file is ignored in favour of wte.weight.
   void load(serialize::InputArchive& archive) override;
-  /// input_ids (N, L) int64, L up to n_positions -> logits (N, L, vocab_size) of the token that follows each position
-  /// @throws Error  if input_ids is not 2-dimensional, or L is too large
-  Tensor forward(const Tensor& input_ids);
+  /// input_ids (N, L) int64, L up to n_positions -> logits (N, L, vocab_size), which predict the next token
+  /// @param attention_mask  (N, S), S being the number of cached and new tokens: 0 marks padding. No token attends to
+  ///                        padding, and positions do not count it. Undefined: there is no padding
+  /// @param cache           keys and values of earlier tokens, to which those of input_ids are added; gradients must be
+  ///                        disabled. Null: input_ids are the first tokens
+  /// @throws Error  if sizes do not match, a token is not in the vocabulary, or there are more than n_positions tokens
+  Tensor forward(const Tensor& input_ids, const Tensor& attention_mask = {}, KvCache* cache = nullptr);
   /// Returns the mean cross-entropy of predicting the next token.
   /// @param labels  (N, L) int64, usually input_ids itself: the logits at position i predict label i + 1. Labels
   ///                of -100 are ignored
   Tensor loss(const Tensor& input_ids, const Tensor& labels);
+  /// Generates tokens after input_ids, and returns prompts and new tokens: int64 (N, L + number of steps). A text that
+  /// has ended is followed by pad_token_id.
+  /// @param input_ids       (N, L) int64, the prompts; shorter ones are padded at the start
+  /// @param attention_mask  (N, L): 0 marks padding; undefined: there is no padding
+  /// @throws Error  if the model is in training mode, an option is out of range, no option ends the generation, or
+  ///                there are fewer positions than tokens
+  Tensor generate(const Tensor& input_ids, const GenerationOptions& options, const Tensor& attention_mask = {});
+  /// Returns an empty cache for `batch` texts of up to max_length tokens.
+  KvCache make_cache(int64_t batch, int64_t max_length) const;
+  /// Writes config.json and model.safetensors into a folder, which is created if necessary. Hugging Face's
+  /// GPT2LMHeadModel.from_pretrained(folder) reads them.
+  /// @throws Error that names the file if it cannot be written
+  void save_pretrained(const std::string& folder) const;
   GptConfig config;
   /// Embeddings of tokens and of positions.
   nn::Embedding wte{nullptr}, wpe{nullptr};
@@ -112,7 +143,22 @@ class GptModelImpl : public nn::Cloneable<GptModelImpl> {
   nn::LayerNorm ln_f{nullptr};
   /// Head that computes the logits; null if wte's weight takes its place (tie_word_embeddings).
   nn::Linear lm_head{nullptr};
+
+ private:
+  Tensor hidden_states(const Tensor& input_ids, const Tensor& attention_mask, KvCache* cache);
+  Tensor logits(const Tensor& hidden);
 };
-TANDEM_MODULE(GptModel);
+
+/// Handle of a GptModelImpl.
+class GptModel : public nn::ModuleHolder<GptModelImpl> {
+ public:
+  using nn::ModuleHolder<GptModelImpl>::ModuleHolder;
+  using Impl = GptModelImpl;
+  /// Loads config.json and the weights of a folder, in the layout of GPT2LMHeadModel or GPT2Model. The model is in
+  /// evaluation mode. `info` as in BertForSequenceClassification.
+  /// @throws Error  if a file is missing or damaged, or the weights do not fit the configuration
+  static GptModel from_pretrained(const std::string& folder, const PretrainedOptions& options = {},
+                                  LoadingInfo* info = nullptr);
+};
 
 }  // namespace tandem::models

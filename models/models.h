@@ -1,6 +1,8 @@
 // Small networks for benchmarks, examples and tests. Parameters have the same names as in PyTorch.
 #pragma once
+#include "tandem/models/bert_for_sequence_classification.h"
 #include "tandem/models/gpt.h"
+#include "tandem/models/llama.h"
 #include "tandem/models/sentence_transformer.h"
 #include "tandem/nn/activation.h"
 #include "tandem/nn/batch_norm.h"

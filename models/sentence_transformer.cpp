@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tandem/core/internal.h"
+#include "tandem/models/pretrained.h"
 #include "tandem/ops/ops.h"
 #include "tandem/serialize/json_file.h"
 #include "tandem/serialize/module.h"
@@ -14,17 +15,7 @@ namespace tandem::models {
 namespace {
 
 using tandem::detail::JsonFile;
-std::string join_path(const std::string& folder, const std::string& name) {
-  return (std::filesystem::path(folder) / name).string();
-}
-
 bool file_exists(const std::string& path) { return std::filesystem::exists(path); }
-
-std::string find_weights_file(const std::string& folder) {
-  for (const char* const name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"})
-    if (file_exists(join_path(folder, name))) return join_path(folder, name);
-  TANDEM_FAIL("SentenceTransformer: ", folder, " has no weights; accepted: model.safetensors or pytorch_model.bin");
-}
 
 /// Returns a copy of the folder's tokenizer, whose model_max_length may be changed.
 text::BertTokenizer load_bert_tokenizer(const std::string& folder) {
@@ -37,23 +28,23 @@ text::BertTokenizer load_bert_tokenizer(const std::string& folder) {
 
 SentenceTransformer::SentenceTransformer(const std::string& folder, Device device)
     : tokenizer(load_bert_tokenizer(folder)), device_(device) {
-  const BertConfig config = BertConfig::from_json_file(join_path(folder, "config.json"));
+  const BertConfig config = BertConfig::from_json_file(detail::path_in(folder, "config.json"));
   TANDEM_CHECK(tokenizer.vocab_size() <= config.vocab_size(), "SentenceTransformer: ", folder, " has a tokenizer of ",
                tokenizer.vocab_size(), " tokens, but config.json has a vocab_size of ", config.vocab_size(),
                "; the vocabulary may be of another model");
   read_modules(folder);
   int64_t max_length = std::min(tokenizer.model_max_length(), config.max_position_embeddings());
-  if (const std::string path = join_path(folder, "sentence_bert_config.json"); file_exists(path))
+  if (const std::string path = detail::path_in(folder, "sentence_bert_config.json"); file_exists(path))
     max_length = std::min(max_length, JsonFile(path).integer("max_seq_length").value_or(max_length));
   tokenizer = tokenizer.with_model_max_length(max_length);
   model = BertModel(config, /*add_pooling_layer=*/false);
-  load(model, find_weights_file(folder));
+  load(model, detail::find_weights_file("SentenceTransformer", folder));
   model->to(device);
   model->eval();
 }
 
 void SentenceTransformer::read_modules(const std::string& folder) {
-  const std::string path = join_path(folder, "modules.json");
+  const std::string path = detail::path_in(folder, "modules.json");
   if (!file_exists(path)) return;
   for (const JsonFile& module : JsonFile(path).elements()) {
     const std::string type = module.text("type").value_or("");
@@ -62,7 +53,7 @@ void SentenceTransformer::read_modules(const std::string& folder) {
                  type, "; accepted: Transformer, Pooling, Normalize");
     normalize = normalize || name == "Normalize";
     if (name != "Pooling") continue;
-    const JsonFile pooling(join_path(join_path(folder, module.text("path").value_or("")), "config.json"));
+    const JsonFile pooling(detail::path_in(detail::path_in(folder, module.text("path").value_or("")), "config.json"));
     for (const std::string& mode : pooling.true_keys())
       TANDEM_CHECK(mode.rfind("pooling_mode_", 0) != 0 || mode == "pooling_mode_mean_tokens", pooling.path(),
                    " asks for ", mode, "; accepted: pooling_mode_mean_tokens");

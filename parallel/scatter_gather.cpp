@@ -222,6 +222,13 @@ std::vector<Tensor> gather_batch(const std::vector<std::vector<Tensor>>& shards,
                    "; all must return the same number");
       parts.push_back(shard[i]);
     }
+    const auto is_defined = [](const Tensor& t) { return t.defined(); };
+    if (std::none_of(parts.begin(), parts.end(), is_defined)) {
+      out.emplace_back();  // an output that the module leaves undefined
+      continue;
+    }
+    TANDEM_CHECK(std::all_of(parts.begin(), parts.end(), is_defined), "DataParallel: output ", i,
+                 " is defined on some devices only; accepted: on all or on none");
     out.push_back(gather(parts, device, dim));
   }
   return out;

@@ -28,6 +28,22 @@ std::optional<T> optional_member(const Json& json, const char* key, bool (Json::
                found->dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: ", accepted);
   return found->get<T>();
 }
+template <class T>
+std::vector<std::pair<std::string, T>> members_of(const Json& json, const char* key,
+                                                  bool (Json::*accepts)() const noexcept, const char* accepted,
+                                                  const std::string& path) {
+  std::vector<std::pair<std::string, T>> out;
+  if (!json.is_object() || !json.contains(key) || json.at(key).is_null()) return out;
+  const Json& object = json.at(key);
+  TANDEM_CHECK(object.is_object(), path, ": ", key, " is ", object.dump(-1, ' ', false, Json::error_handler_t::replace),
+               "; accepted: an object of ", accepted);
+  for (const auto& [name, value] : object.items()) {
+    TANDEM_CHECK((value.*accepts)(), path, ": ", name, " of ", key, " is ",
+                 value.dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: ", accepted);
+    out.emplace_back(name, value.template get<T>());
+  }
+  return out;
+}
 }  // namespace
 
 JsonFile::JsonFile(const std::string& path) : path_(path) {
@@ -60,6 +76,32 @@ std::optional<bool> JsonFile::boolean(const char* key) const {
 }
 std::optional<std::string> JsonFile::text(const char* key) const {
   return optional_member<std::string>(value_->json, key, &Json::is_string, "strings", path_);
+}
+std::optional<JsonFile> JsonFile::object(const char* key) const {
+  const auto found = optional_member<Json>(value_->json, key, &Json::is_object, "objects", path_);
+  if (!found) return {};
+  return JsonFile(path_, std::make_shared<Value>(Value{*found}));
+}
+std::vector<int64_t> JsonFile::integers(const char* key) const {
+  if (!value_->json.is_object()) return {};
+  const auto found = value_->json.find(key);
+  if (found == value_->json.end() || !found->is_array()) {
+    const std::optional<int64_t> single = integer(key);
+    return single ? std::vector<int64_t>{*single} : std::vector<int64_t>();
+  }
+  std::vector<int64_t> out;
+  for (const Json& element : *found) {
+    TANDEM_CHECK(element.is_number_integer(), path_, ": ", key, " has the element ",
+                 element.dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: integers");
+    out.push_back(element.get<int64_t>());
+  }
+  return out;
+}
+std::vector<std::pair<std::string, std::string>> JsonFile::text_members(const char* key) const {
+  return members_of<std::string>(value_->json, key, &Json::is_string, "strings", path_);
+}
+std::vector<std::pair<std::string, int64_t>> JsonFile::integer_members(const char* key) const {
+  return members_of<int64_t>(value_->json, key, &Json::is_number_integer, "integers", path_);
 }
 std::vector<std::string> JsonFile::true_keys() const {
   std::vector<std::string> out;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tandem::detail {
@@ -21,6 +22,12 @@ class JsonFile {
   std::optional<double> number(const char* key) const;
   std::optional<bool> boolean(const char* key) const;
   std::optional<std::string> text(const char* key) const;
+  std::optional<JsonFile> object(const char* key) const;
+  /// Returns the integers of a list; an integer alone counts as a list of one. Empty if the key is missing or null.
+  std::vector<int64_t> integers(const char* key) const;
+  /// Returns the members of an object of texts or of integers, sorted by name. Empty if the key is missing or null.
+  std::vector<std::pair<std::string, std::string>> text_members(const char* key) const;
+  std::vector<std::pair<std::string, int64_t>> integer_members(const char* key) const;
   /// Returns all keys whose value is `true`.
   std::vector<std::string> true_keys() const;
   const std::string& path() const { return path_; }

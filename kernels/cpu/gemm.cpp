@@ -127,10 +127,16 @@ inline bool is_wide_nt_product(const Gemm& g) {
 // If a has fewer rows than two tiles, or b is a single column, most of the time goes into reading the larger operand.
 // The implementations for these cases read it once, in place, and are used with AVX2 and AVX-512 alike.
 inline bool is_large(const Gemm& g) { return num_multiplications(g) >= 500'000; }
-inline bool is_small_m_nt(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && !g.transpose_a; }
+// A product of up to four rows, such as a linear layer computes for one token, takes OpenBLAS two to seven times as
+// long even if it is small, because OpenBLAS packs b.
+inline bool has_few_rows(const Gemm& g) {
+  return (g.m < 16 && is_large(g)) || (g.m <= 4 && num_multiplications(g) >= 4096);
+}
+inline bool is_small_m_nt(const Gemm& g) { return has_few_rows(g) && g.transpose_b && !g.transpose_a; }
 inline bool is_small_m_tt(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
 inline bool is_small_m_row_major_b(const Gemm& g) {
-  return is_large(g) && g.m < 16 && !g.transpose_b && g.n >= 96;  // 96 is the number of columns of the widest tile of c
+  if (g.transpose_b || !has_few_rows(g)) return false;
+  return g.m <= 4 || g.n >= 96;  // 96 is the number of columns of the widest tile of c
 }
 inline bool is_gemv(const Gemm& g) {
   return is_large(g) && g.m >= 16 && g.n == 1 && !g.transpose_a && g.ldc == 1 && (g.transpose_b || g.ldb == 1);

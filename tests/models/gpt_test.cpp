@@ -34,6 +34,10 @@ TEST_CASE("GPT and BERT call their blocks and the head so that hooks run", "[mod
   gpt->lm_head->register_forward_hook([&](nn::Module&, const Tensors&, const Tensors&) { calls += 10; });
   gpt(zeros({1, 3}, kInt64));
   CHECK(calls == 12);
+  // A context and a mask are optional, so blocks can stand in a Sequential.
+  const GptConfig small = tiny_gpt();
+  nn::Sequential blocks{models::GptBlock(small), models::GptBlock(small)};
+  CHECK(blocks->forward(randn({1, 3, 16})).sizes() == IntArrayRef({1, 3, 16}));
   models::BertEncoder bert(models::BertConfig().hidden_size(8).num_hidden_layers(3).num_attention_heads(2));
   count(*bert->layer);
   bert(randn({1, 3, 8}), Tensor());
@@ -102,6 +106,46 @@ TEST_CASE("GptModel loads files of GPT2LMHeadModel and of GPT2Model", "[models][
     load(loaded, path);
     CHECK(loaded(ids).equal(model(ids)));
   }
+}
+
+TEST_CASE("GptModel saves a folder and loads it again; GptConfig names what it refuses", "[models][gpt]") {
+  manual_seed(3);
+  const test::TemporaryFolder folder;
+  const Tensor ids = tensor({1, 2, 3, 4, 5, 6}).reshape({2, 3});
+  for (const bool tied : {true, false}) {
+    const GptModel model(
+        tiny_gpt().tie_word_embeddings(tied).activation_function("relu").bos_token_id(std::nullopt).eos_token_id(3));
+    model->save_pretrained(folder.path());
+    models::LoadingInfo info;
+    const auto loaded = GptModel::from_pretrained(folder.path(), {}, &info);
+    CHECK((info.missing_keys.empty() && info.unexpected_keys.empty()));
+    CHECK(loaded(ids).equal(model(ids)));
+    CHECK(loaded->config.eos_token_id() == 3);
+    CHECK(!loaded->config.bos_token_id());
+    // The names of GPT2Model, without an output layer
+    NamedTensors file = {{"h.0.attn.bias", ones({7, 7})}};
+    for (const auto& item : model->named_parameters())
+      if (item.key() != "lm_head.weight") file.emplace(item.key(), item->detach());
+    save_safetensors(file, folder / "model.safetensors");
+    const auto headless = GptModel::from_pretrained(folder.path(), {}, &info);
+    CHECK(info.missing_keys == (tied ? std::vector<std::string>() : std::vector<std::string>{"lm_head.weight"}));
+    CHECK(info.unexpected_keys == std::vector<std::string>{"h.0.attn.bias"});
+    CHECK(headless->wte->weight.equal(model->wte->weight));
+    file.erase("ln_f.bias");
+    save_safetensors(file, folder / "model.safetensors");
+    CHECK_THROWS_WITH(GptModel::from_pretrained(folder.path()), Contains("model.safetensors lacks ln_f.bias"));
+  }
+  tiny_gpt().n_embd(20).to_json_file(folder / "config.json");
+  CHECK_THROWS_WITH(GptModel::from_pretrained(folder.path()),
+                    Contains("wte.weight is (11, 16) in the file and (11, 20) in the model"));
+  const auto read = [&](const char* text) {
+    test::write_file(folder / "config.json", text);
+    return GptConfig::from_json_file(folder / "config.json");
+  };
+  CHECK(read(R"({"n_embd": 64, "n_inner": null})").n_embd() == 64);
+  CHECK_THROWS_WITH(read(R"({"model_type": "gpt_neo"})"), Contains("model_type is gpt_neo; accepted: gpt2"));
+  CHECK_THROWS_WITH(read(R"({"n_inner": 100})"), Contains("n_inner is 100; accepted: 4 n_embd, 3072"));
+  CHECK_THROWS_WITH(read(R"({"scale_attn_weights": false})"), Contains("scale_attn_weights is false; accepted: true"));
 }
 
 }  // namespace tandem

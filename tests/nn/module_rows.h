@@ -31,14 +31,15 @@ inline InputSpec spec_of(const nlohmann::json& j) {
   spec.constant = j.value("constant", false);
   return spec;
 }
-inline void check_tensor(const std::string& what, const Tensor& t, const nlohmann::json& expected) {
+inline void check_tensor(const std::string& what, const Tensor& t, const nlohmann::json& expected,
+                         double tolerance = 1e-12) {
   INFO(what);
   REQUIRE(t.defined() != expected.is_null());
   if (!t.defined()) return;
   REQUIRE(t.sizes().vec() == expected.at("shape").get<std::vector<int64_t>>());
   const Tensor flat = t.detach().to(kFloat64).contiguous();
   const Checksum c = checksum({flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()});
-  const double margin = 1e-12 * std::max(1.0, expected.at("abs_sum").get<double>());
+  const double margin = tolerance * std::max(1.0, expected.at("abs_sum").get<double>());
   CHECK(c.sum == Approx(expected.at("sum").get<double>()).epsilon(0).margin(margin));
   CHECK(c.weighted == Approx(expected.at("weighted").get<double>()).epsilon(0).margin(margin));
   const auto head = expected.at("head").get<std::vector<double>>();
@@ -46,10 +47,9 @@ inline void check_tensor(const std::string& what, const Tensor& t, const nlohman
 }
 
 /// Sets the module's parameters and buffers to the fixture's values, by their Python names. Then compares everything
-/// that
-/// the entry `name` of `all` contains.
+/// that the entry `name` of `all` contains. `tolerance` is relative to the sum of absolute values.
 inline void check_module(const nlohmann::json& all, const std::string& name, nn::Module& module,
-                         const std::function<Tensors(const Tensors& inputs)>& forward) {
+                         const std::function<Tensors(const Tensors& inputs)>& forward, double tolerance = 1e-12) {
   const auto row = std::find_if(all.begin(), all.end(), [&](const auto& r) { return r.at("name") == name; });
   INFO(name);
   REQUIRE(row != all.end());
@@ -82,7 +82,7 @@ inline void check_module(const nlohmann::json& all, const std::string& name, nn:
   REQUIRE(outputs.size() == row->at("outputs").size());
   Tensor loss = zeros({}, kFloat64);
   for (size_t j = 0; j < outputs.size(); ++j) {
-    check_tensor(std::to_string(j).insert(0, "output "), outputs[j], row->at("outputs")[j]);
+    check_tensor(std::to_string(j).insert(0, "output "), outputs[j], row->at("outputs")[j], tolerance);
     if (outputs[j].defined() && outputs[j].requires_grad())
       loss = loss +
              (outputs[j] * tensor_of(real(outputs[j].sizes().vec()), kOutputGradientSalt + static_cast<uint32_t>(j)))
@@ -90,9 +90,10 @@ inline void check_module(const nlohmann::json& all, const std::string& name, nn:
   }
   loss.backward();
   for (const auto& item : module.named_parameters())
-    check_tensor("gradient of " + item.key(), item->grad(), row->at("grads").at(item.key()));
+    check_tensor("gradient of " + item.key(), item->grad(), row->at("grads").at(item.key()), tolerance);
   for (size_t k = 0; k < inputs.size(); ++k)
-    check_tensor(std::to_string(k).insert(0, "gradient of input "), inputs[k].grad(), row->at("input_grads")[k]);
+    check_tensor(std::to_string(k).insert(0, "gradient of input "), inputs[k].grad(), row->at("input_grads")[k],
+                 tolerance);
 }
 inline void check_module(const std::string& name, nn::Module& module,
                          const std::function<Tensors(const Tensors& inputs)>& forward) {

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "tandem/tandem.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/temporary.h"

@@ -82,6 +82,14 @@ def judge_catch(status, text):
     return figures, f"ended with status {status}" if status or not found else ""
 
 
+def judge_language_models(status, text):
+    found = re.findall(r"^(\d+) differences$", text, re.M)
+    figures = {"differences": int(found[-1])} if found else {}
+    for name, loss, gradient in re.findall(r"^(\w+): \d+ parameters; .*?relative error ([\d.e+-]+); .*?error ([\d.e+-]+)", text, re.M):
+        figures.update({f"{name} loss": loss, f"{name} gradients": gradient})
+    return figures, "" if status == 0 and figures.get("differences") == 0 else f"ended with status {status}"
+
+
 def judge_tokenizers(status, text):
     found = re.findall(r"^([\d,]+) lines, ([\d,]+) comparisons with .*: ([\d,]+) differ$", text, re.M)
     if not found:
@@ -135,6 +143,10 @@ def parts():
         Part("long", "changed files of all formats, collectives of a million elements and of more than 2 GiB",
              [[binaries + program, "[long]"] for program in ("data_test", "serialize_test", "distributed_test")], 2,
              judge_catch, "all of them, in `./run test --all`"),
+        Part("language-models", "BERT, GPT-2 and Llama against Hugging Face transformers: each other's files, and relative errors of losses "
+             "and gradients, among them those of a GPT-2 with 124 million parameters",
+             ["sh", "-c", 'exec "$(tests/python_with.sh "torch, transformers, safetensors")" tests/soak/language_models.py ' +
+              binaries + "language_models_program"], 1, judge_language_models, "small models, compared with recorded values"),
         Part("sanitizers", "all tests that AddressSanitizer and ThreadSanitizer can run",
              ["./run", "sanitize"], 2, judge_sanitizers,
              "those of the library, without those of the command and those that start other programs"),

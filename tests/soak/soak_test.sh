@@ -34,12 +34,17 @@ cat >tests/tools/disturbances.py <<'END'
 echo "none: $2 of $2 right, 0 with a wrong name
 stop: 19 of $2 right, 1 with a wrong name"
 END
+printf '#!/bin/sh\necho python3\n' >tests/python_with.sh
+cat >tests/soak/language_models.py <<'END'
+print("gpt2: 124439808 parameters; loss 10.9, relative error 1.0e-07; 148 gradients, the largest relative error 2.0e-06 (wte)")
+print("0 differences")
+END
 cat >tests/soak/tokenizer_lines.sh <<'END'
 #!/bin/sh
 echo "573 code points differ, 0 unlike tokenizer_code_points.txt"
 echo "200,000 lines, 1,600,000 comparisons with tokenizers 1.2.3: 0 differ"
 END
-chmod +x run build/release/tests/distributed_test tests/tools/disturbances.py tests/soak/tokenizer_lines.sh
+chmod +x run build/release/tests/distributed_test tests/tools/disturbances.py tests/python_with.sh tests/soak/tokenizer_lines.sh
 cp build/release/tests/distributed_test build/release/tests/data_test
 cp build/release/tests/distributed_test build/release/tests/serialize_test
 git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm first
@@ -53,7 +58,7 @@ grep -q '| `faults` .* | never |' docs/soak.md || fail "a part that has not run 
 grep -q "'nothing' is not a part; accepted: differential-1" said || fail "the parts are not named"
 
 soak >said || fail "all parts pass: $(cat said)"
-[ "$(wc -l <tests/soak/records.jsonl)" = 11 ] || fail "there are $(wc -l <tests/soak/records.jsonl) records of 11 parts"
+[ "$(wc -l <tests/soak/records.jsonl)" = 12 ] || fail "there are $(wc -l <tests/soak/records.jsonl) records of 12 parts"
 soak --check || fail "the page is not written with the records"
 python3 - <<'END' || fail "the records are wrong"
 import json, re
@@ -71,6 +76,7 @@ assert records["disturbances"]["figures"] == {"none of 20": 20, "stop of 20": 19
 assert records["tokenizers"]["figures"] == {"lines": 200000, "comparisons": 1600000, "differ": 0,
                                             "code points of other Unicode versions": 573}
 assert records["long"]["figures"] == {"assertions": 21, "test cases": 6}
+assert records["language-models"]["figures"] == {"differences": 0, "gpt2 loss": "1.0e-07", "gpt2 gradients": "2.0e-06"}
 assert records["sanitizers"]["figures"] == {"programs": 87, "failed": 0}
 END
 calls=$(wc -l <build/calls)
