@@ -52,8 +52,9 @@ def run(tool, arguments, program, include, accept_errors):
 def declared(include):
     """Returns {namespace below tandem, "" for tandem itself: its names}, and the set of all namespaces directly in those."""
     everything = run("clang-check", ["-ast-list", "-ast-dump-filter=tandem::"], "#include <torch/torch.h>\n", include, False)
+    everything = everything.replace("tandem::qualified::", "tandem::")  # a using-directive makes them names of tandem
     names = set(re.findall(r"^tandem::((?:[a-z_0-9]+::)*[A-Za-z_][A-Za-z_0-9]*)$", everything, re.M))
-    names = sorted(n for n in names if n.rpartition("::")[0] in ["", *REOPENED])
+    names = sorted(n for n in names - {"qualified"} if n.rpartition("::")[0] in ["", *REOPENED])
     # The list also has template parameters and namespaces. The compiler says which lines name those.
     program = "#include <torch/torch.h>\nnamespace candidates {\n#line 1 \"names\"\n"
     for i, name in enumerate(names):

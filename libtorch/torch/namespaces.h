@@ -221,8 +221,8 @@
   X(is_current_stream_capturing) X(manual_seed) X(manual_seed_all) X(mem_get_info) X(setCurrentCUDAStream) \
   X(set_stream) X(synchronize)
 #define TANDEM_NAMES_data(X) \
-  X(ConcatDataset) X(CsvColumn) X(CsvOptions) X(CsvTable) X(DataLoader) X(DataLoaderBase) X(DataLoaderOptions) \
-  X(Example) X(FullDataLoaderOptions) X(Iterator) X(MakeGridOptions) X(MissingValue) X(Progress) \
+  X(BatchPart) X(ConcatDataset) X(CsvColumn) X(CsvOptions) X(CsvTable) X(DataLoader) X(DataLoaderBase) \
+  X(DataLoaderOptions) X(Example) X(FullDataLoaderOptions) X(Iterator) X(MakeGridOptions) X(MissingValue) X(Progress) \
   X(StatefulDataLoader) X(StatelessDataLoader) X(Subset) X(TensorExample) X(WorkerException) X(make_data_loader) \
   X(make_grid) X(progress) X(random_split) X(read_csv) X(read_image) X(save_image)
 #define TANDEM_NAMES_data_datasets(X) \
@@ -231,8 +231,8 @@
   X(Subset) X(TensorDataset) X(TensorPairDataset) X(make_shared_dataset) X(map) X(random_split)
 #define TANDEM_NAMES_data_samplers(X) \
   X(BatchSize) X(CustomBatchRequest) X(DistributedRandomSampler) X(DistributedSampler) \
-  X(DistributedSequentialSampler) X(RandomSampler) X(Sampler) X(SequentialSampler) X(ShardSampler) \
-  X(ShardSamplerOptions) X(StreamSampler) X(WeightedRandomSampler)
+  X(DistributedSequentialSampler) X(LengthGroupedSampler) X(RandomSampler) X(Sampler) X(SequentialSampler) \
+  X(ShardSampler) X(ShardSamplerOptions) X(StreamSampler) X(WeightedRandomSampler)
 #define TANDEM_NAMES_data_transforms(X) \
   X(BatchLambda) X(BatchTransform) X(CenterCrop) X(Collate) X(Collation) X(ColorJitter) X(ColorJitterOptions) \
   X(Compose) X(Grayscale) X(ImageSize) X(JitterRange) X(Lambda) X(Normalize) X(RandomCrop) X(RandomCropOptions) \
@@ -404,7 +404,8 @@
   X(ExponentialLR) X(LBFGS) X(LBFGSOptions) X(LRScheduler) X(LambdaLR) X(LinearLR) X(MultiStepLR) X(MultiplicativeLR) \
   X(NAdam) X(NAdamOptions) X(OneCycleLR) X(Optimizer) X(OptimizerCloneableOptions) X(OptimizerOptions) \
   X(OptimizerParamGroup) X(PolynomialLR) X(RAdam) X(RAdamOptions) X(RMSprop) X(RMSpropOptions) X(ReduceLROnPlateau) \
-  X(ReduceLROnPlateauScheduler) X(Rprop) X(RpropOptions) X(SGD) X(SGDOptions) X(SequentialLR) X(StepLR)
+  X(ReduceLROnPlateauScheduler) X(Rprop) X(RpropOptions) X(SGD) X(SGDOptions) X(SequentialLR) X(StepLR) \
+  X(get_cosine_schedule_with_warmup) X(get_linear_schedule_with_warmup)
 #define TANDEM_NAMES_serialize(X) \
   X(InputArchive) X(OutputArchive)
 #define TANDEM_NAMES_special(X) \

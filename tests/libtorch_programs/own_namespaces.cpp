@@ -53,8 +53,19 @@ namespace c10 {
 inline bool is_first(const Device& device) { return !device.has_index() || device.index() == 0; }
 }  // namespace c10
 
-using namespace torch;
+// Functions that LibTorch has in torch::nn::functional only, and a macro that has no effect outside of libraries.
+torch::Tensor cross_entropy(const torch::Tensor& x, const torch::Tensor& target) { return (x - target).abs().sum(); }
+struct TORCH_API Options {
+  c10::optional<torch::Tensor> rows;
+};
+
 using namespace torch::indexing;
+
+torch::Tensor chosen(const torch::Tensor& x, const Options& options) {
+  return x.index({options.rows}) * cross_entropy(x, x + 1);
+}
+
+using namespace torch;
 namespace F = torch::nn::functional;
 
 int main() {
@@ -72,6 +83,8 @@ int main() {
                                        data::DataLoaderOptions().batch_size(4));
   for (const auto& batch : *loader)
     if (batch.target.sum().item<float>() != 14) return 3;
+  if (!chosen(x, {torch::tensor({1})}).equal(x.index({Slice(1, None)}) * 6)) return 5;
+  if (!chosen(x, {}).equal(x * 6)) return 6;
   if (y.index({Slice(), 0}).sizes() != at::IntArrayRef{2}) return 4;
   std::cout << "namespaces are the program's own, too\n";
 }
