@@ -17,7 +17,7 @@ struct TransformerTrainingOptions {
   /// Fall of the rate after the warm-up, to 0 at the last step: "linear" or "cosine"; "constant": the rate does not
   /// fall.
   TANDEM_ARG(std::string, schedule) = "linear";
-  /// Number of steps of the warm-up. The rate rises linearly from 0 in these steps.
+  /// Number of steps of the warm-up, a linear rise of the rate from 0.
   TANDEM_ARG(int64_t, warmup_steps) = 0;
   /// Number of all steps.
   TANDEM_ARG(int64_t, total_steps) = 0;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "tandem/core/cuda/cuda.h"
+#include "tandem/core/durations.h"
 #include "tandem/core/generator.h"
 #include "tandem/logs/metrics_writer.h"
 #include "tandem/ops/ops.h"
@@ -88,7 +89,9 @@ double measure_flops(Device device) {
   constexpr int64_t kSize = 1024;
   const Tensor a = ones({kSize, kSize}, TensorOptions(kFloat32).device(device)), b = a.clone();
   double best = 0;
-  for (int i = 0; i < 6; ++i) {
+  // Repeats for half a second: the first products warm up, and other programs may disturb some.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  for (int i = 0; i < 5 || std::chrono::steady_clock::now() < end; ++i) {
     const auto start = std::chrono::steady_clock::now();
     const Tensor product = a.matmul(b);
     product[0][0].item<float>();  // waits for a GPU
