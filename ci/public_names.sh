@@ -14,5 +14,5 @@ ln -s "$PWD" "$unit/tandem"
 printf '#include "tandem/tandem.h"\n#include "tandem/models/models.h"\n#include "tandem/train/train.h"\n' >"$unit/unit.cpp"
 "$check" -ast-list -ast-dump-filter=tandem:: "$unit/unit.cpp" -- -std=c++20 -I"$unit" >"$unit/names"
 namespaces='amp|autocast|autograd(::graph)?|cuda|data(::(datasets|example|samplers|transforms(::functional)?))?|distributed|indexing|linalg'
-namespaces+='|logs|metrics|models|nn(::(functional|init|parallel|utils(::rnn)?))?|optim|serialize|special|train'
+namespaces+='|logs|metrics|models|nn(::(functional|init|parallel|utils(::rnn)?))?|optim|serialize|special|text|train'
 grep -E "^tandem::(($namespaces)::)?[A-Za-z_][A-Za-z_0-9]*$" "$unit/names" | grep -v '::detail$' | LC_ALL=C sort -u
