@@ -1,7 +1,6 @@
 // Implements LanguageModeling.
 #include "tandem/models/language_modeling.h"
 
-#include "tandem/core/internal.h"
 #include "tandem/ops/ops.h"
 
 namespace tandem::models {
@@ -12,17 +11,17 @@ LanguageModeling::LanguageModeling(GptModel model, TransformerTrainingOptions op
 void LanguageModeling::reset() {  // called for copies
   model = register_module("model", GptModel(model->config));
 }
-Tensor LanguageModeling::forward(const data::Example<>& batch) { return model(batch.data); }
+Tensor LanguageModeling::forward(const data::Example<>& batch) { return model->forward(batch.data); }
 Tensor LanguageModeling::loss(const Tensor& logits, const data::Example<>& batch) {
-  return cross_entropy(logits.reshape({-1, logits.size(-1)}), batch.target.reshape({-1}));
+  return cross_entropy(logits.flatten(0, 1), batch.target.flatten());
 }
 
-double flops_per_token(const GptModelImpl& model, int64_t length) {
-  double parameters = -static_cast<double>(model.wpe->weight.numel());
-  for (const Tensor& p : model.parameters()) parameters += static_cast<double>(p.numel());
-  const GptConfig& c = model.config;
-  return 6 * parameters +
-         12.0 * static_cast<double>(c.n_layer()) * static_cast<double>(c.n_embd()) * static_cast<double>(length);
+double flops_per_token(const GptModel& model, int64_t block_size) {
+  int64_t parameters = -model->wpe->weight.numel();
+  for (const Tensor& parameter : model->parameters()) parameters += parameter.numel();
+  const GptConfig& c = model->config;
+  return 6.0 * static_cast<double>(parameters) +
+         12.0 * static_cast<double>(c.n_layer()) * static_cast<double>(c.n_embd()) * static_cast<double>(block_size);
 }
 
 }  // namespace tandem::models

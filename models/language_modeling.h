@@ -1,4 +1,4 @@
-// LanguageModeling: trains a GptModel on windows of tokens, for the Trainer.
+// LanguageModeling: pre-trains a GptModel on windows of a corpus, for the Trainer.
 #pragma once
 #include "tandem/models/gpt.h"
 #include "tandem/models/transformer_training.h"
@@ -6,8 +6,9 @@
 
 namespace tandem::models {
 
-/// A GptModel as the Trainer takes it. text::TokenWindows makes the batches: data and target int64 (N, L), where the
-/// target is the token that follows each position. In validation it logs "val_loss", in nats per token.
+/// A GPT as the Trainer takes it. Its data source makes batches as text::TokenWindows does: `data` (N, L) int64 has
+/// tokens, and `target` (N, L) int64 the token that follows each of them. In validation it logs "val_loss", the mean
+/// cross-entropy in nats per token.
 class LanguageModeling : public train::TrainingModule<LanguageModeling> {
  public:
   /// @param model  the model to train, which this module shares
@@ -15,7 +16,7 @@ class LanguageModeling : public train::TrainingModule<LanguageModeling> {
   void reset() override;
   /// Returns the logits (N, L, vocab_size).
   Tensor forward(const data::Example<>& batch) override;
-  /// Returns the mean cross-entropy over all positions.
+  /// Returns the mean cross-entropy over all tokens of the batch.
   Tensor loss(const Tensor& logits, const data::Example<>& batch) override;
   train::Optimizers configure_optimizers() override { return make_transformer_optimizer(*this, options_); }
   GptModel model{nullptr};
@@ -24,9 +25,10 @@ class LanguageModeling : public train::TrainingModule<LanguageModeling> {
   TransformerTrainingOptions options_;
 };
 
-/// Returns the number of floating-point operations of the forward and the backward of one token, as Chowdhery et al.
-/// 2022 (arXiv:2204.02311) count them: 6 N + 12 L d T. N is the number of parameters without the embeddings of
-/// positions, L the number of layers, d n_embd, and T the number of tokens of a text, `length`.
-double flops_per_token(const GptModelImpl& model, int64_t length);
+/// Returns the floating-point operations of the forward and the backward of a token, as they are counted for the model
+/// FLOPs utilisation of Chowdhery et al. 2022 (arXiv:2204.02311): 6 N + 12 * n_layer * n_embd * block_size. N is the
+/// number of parameters without the position embeddings.
+/// @param block_size  number of tokens of a text
+double flops_per_token(const GptModel& model, int64_t block_size);
 
 }  // namespace tandem::models

@@ -17,6 +17,8 @@ struct TransformerTrainingOptions {
   /// Fall of the rate after the warm-up, to 0 at the last step: "linear" or "cosine"; "constant": the rate does not
   /// fall.
   TANDEM_ARG(std::string, schedule) = "linear";
+  /// Learning rate at which "cosine" ends instead of 0; other schedules accept only 0.
+  TANDEM_ARG(double, min_lr) = 0;
   /// Number of steps of the warm-up, a linear rise of the rate from 0.
   TANDEM_ARG(int64_t, warmup_steps) = 0;
   /// Number of all steps.

@@ -1,197 +1,207 @@
-// Tests of `tandem pretrain` and `tandem generate`: equal results of strategies, resuming, and the written model.
-#include "tandem/tools/pretrain/pretrain.h"
-
+// Tests `tandem pretrain` and `tandem generate` on a small text.
 #include <filesystem>
+#include <sstream>
 
-#include "tandem/serialize/safetensors.h"
-#include "tandem/tandem.h"
+#include "tandem/models/gpt.h"
+#include "tandem/models/llama.h"
+#include "tandem/ops/ops.h"
 #include "tandem/tests/catch.h"
 #include "tandem/tests/paths.h"
 #include "tandem/tests/process.h"
 #include "tandem/tests/temporary.h"
-#include "tandem/text/tokenize_files.h"
-#include "tandem/text/train_bpe.h"
+#include "tandem/tests/text/has_unicode.h"
+#include "tandem/text/gpt2_tokenizer.h"
+#include "tandem/tools/pretrain/pretrain.h"
 #include "tandem/tools/usage.h"
 
 using namespace tandem;
-using namespace tandem::tools;
-using pretrain::Settings;
+using namespace tandem::test;
+namespace pretrain = tools::pretrain;
 
 namespace {
 
-/// A folder with a text of rules: "one and two is three."
-struct SmallText {
-  SmallText() {
-    const std::vector<std::string> words = {"zero", "one", "two", "three", "four", "five", "six"};
-    std::string text;
-    for (size_t i = 0; i < 400; ++i) {
-      const size_t a = i * 7 % 4, b = i * 11 % 3;
-      text += words[a] + " and " + words[b] + " is " + words[a + b] + ".\n";
-    }
-    test::write_file(folder / "text.txt", text);
-  }
-  Settings settings(const std::string& output, const std::string& strategy = "single", int64_t devices = 1) const {
-    Settings s;
-    s.text = {folder / "text.txt"};
-    s.output = folder / output;
-    s.strategy = strategy;
-    s.devices = devices;
-    s.device = "cpu";
-    s.vocab_size = 280;
-    s.layers = s.heads = 2;
-    s.width = 16;
-    s.block_size = 16;
-    s.batch_size = 12;
-    s.steps = 12;
-    s.eval_steps = 5;
-    s.sample_tokens = 4;
-    s.peak_flops = 1e9;
-    return s;
-  }
-  NamedTensors weights(const std::string& output) const {
-    return load_safetensors(folder / (output + "/model.safetensors"));
-  }
-  test::TemporaryFolder folder;
-};
-double difference(const NamedTensors& a, const NamedTensors& b) {
-  REQUIRE(a.size() == b.size());
-  double largest = 0;
-  for (const auto& [name, tensor] : a) largest = std::max(largest, (tensor - b.at(name)).abs().max().item<double>());
-  return largest;
+/// Writes a text whose words follow each other in few ways.
+void write_corpus(const std::string& path) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "the cat sat on the mat and the dog ran to the cat.\n";
+  write_file(path, text);
+}
+const std::vector<std::string> kSmall = {"--vocab-size", "280",  "--layers",     "1",   "--heads",        "2",
+                                         "--width",      "16",   "--block-size", "16",  "--batch-size",   "4",
+                                         "--lr",         "0.02", "--peak-flops", "1e9", "--val-interval", "5"};
+
+Result run_small(const std::string& text, const std::string& output, std::vector<std::string> more) {
+  std::vector<std::string> arguments = {"pretrain", text, "--output", output};
+  arguments.insert(arguments.end(), kSmall.begin(), kSmall.end());
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_program(kCommand, arguments);
+}
+Result generate(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "generate");
+  return run_program(kCommand, arguments);
 }
 
 }  // namespace
 
-TEST_CASE("text files become a token file that decodes to the texts", "[pretrain][text]") {
-  const SmallText job;
-  test::write_file(job.folder / "end.txt", "no line end");
-  const auto tokenizer =
-      text::train_bpe_from_files({job.folder / "text.txt"}, text::BpeTrainerOptions().vocab_size(300));
-  const text::TokenFile file =
-      text::tokenize_files(tokenizer, {job.folder / "text.txt", job.folder / "end.txt"}, job.folder / "tokens");
-  file.verify();
-  CHECK(tokenizer.decode(file.read(0, file.size())) ==
-        test::read_file(job.folder / "text.txt") + "<|endoftext|>no line end<|endoftext|>");
-  test::write_file(job.folder / "empty.txt", "");
-  CHECK_THROWS_WITH(text::tokenize_files(tokenizer, {job.folder / "empty.txt"}, job.folder / "tokens"),
-                    Contains("empty.txt is empty"));
-  CHECK_THROWS_WITH(text::tokenize_files(tokenizer, {job.folder / "none.txt"}, job.folder / "tokens"),
-                    Contains("none.txt"));
-  file.verify();  // the earlier file is still there
-}
+TEST_CASE("pretrain trains a model that generate continues a text with", "[command][pretrain]") {
+  if (!has_unicode()) return;
+  const TemporaryFolder folder;
+  const std::string text = folder / "a.txt", out = folder / "out";
+  write_corpus(text);
+  const Result result = run_small(
+      text, out, {"--steps", "40", "--sample-interval", "20", "--prompt", "the cat", "--log", folder / "log.jsonl"});
+  INFO(result.output);
+  REQUIRE(result.status == 0);
+  CHECK_THAT(result.output, Contains("tokenizer: ") && Contains("training: 40 steps of 4 x 16 tokens") &&
+                                Contains("step 20, sample:\nthe cat") && Contains("step 40: val_loss") &&
+                                Contains("validation loss after 40 steps: ") &&
+                                Contains("the model is in " + out + "\n"));
+  const std::string log = read_file(folder / "log.jsonl");
+  for (const char* name : {"\"train_loss\"", "\"lr\"", "\"tokens_per_second\"", "\"model_flops_utilization\"",
+                           "\"val_loss\"", "\"final_val_loss\""})
+    CHECK_THAT(log, Contains(name));
+  // 1 nat: a uniform guess among 280 tokens has 5.6; the text repeats, so the loss falls fast.
+  const size_t at = result.output.find("validation loss after 40 steps: ");
+  CHECK(std::stod(result.output.substr(at + 32)) < 1);
+  const auto model = models::GptModel::from_pretrained(out);
+  CHECK(model->config.n_positions() == 16);
+  CHECK(std::filesystem::exists(out + "/checkpoints/step_40.pt"));
 
-TEST_CASE("the floating-point operations of a token follow the formula", "[pretrain]") {
-  const models::GptModel model(models::GptConfig().vocab_size(10).n_positions(8).n_embd(4).n_layer(2).n_head(2));
-  // Each layer: attention 4 * 12 + 12 and 4 * 4 + 4, MLP 4 * 16 + 16 and 16 * 4 + 4, two norms of 8; then the last norm
-  // and the embeddings of tokens, which are also the head.
-  const double parameters = 2 * (60 + 20 + 80 + 68 + 16) + 8 + 10 * 4;
-  CHECK(models::flops_per_token(*model, 8) == 6 * parameters + 12.0 * 2 * 4 * 8);
-}
+  const Result greedy = generate({"--model", out, "--prompt", "the cat", "--max-new-tokens", "9", "--greedy"});
+  INFO(greedy.output);
+  CHECK(greedy.status == 0);
+  const auto tokenizer = text::load_gpt2_tokenizer(out);
+  const std::vector<int64_t> ids = tokenizer->tokenize_to_ids("the cat");
+  const Tensor tokens =
+      models::GptModel(model)->generate(tensor(ids).unsqueeze(0), models::GenerationOptions().max_new_tokens(9));
+  const std::string expected = tokenizer->decode({tokens.data<int64_t>(), tokens.data<int64_t>() + tokens.numel()},
+                                                 /*skip_special_tokens=*/true);
+  CHECK_THAT(greedy.output, Contains(expected + "\n") && Contains("tokens/s"));
+  const Result without_cache =
+      generate({"--model", out, "--prompt", "the cat", "--max-new-tokens", "9", "--greedy", "--no-cache"});
+  CHECK_THAT(without_cache.output, Contains(expected + "\n"));
 
-TEST_CASE("all strategies pretrain the same weights", "[pretrain]") {
-  const SmallText job;
-  const auto run = [&](const std::string& strategy, int64_t devices) {
-    const std::string output = strategy + std::to_string(devices);
-    pretrain::pretrain(job.settings(output, strategy, devices));
-    return job.weights(output);
+  write_file(folder / "prompt.txt", "the dog");
+  const std::vector<std::string> drawn = {"--model",       out,   "--prompt-file", folder / "prompt.txt",
+                                          "--num-samples", "2",   "--temperature", "1.5",
+                                          "--seed",        "7",   "--top-k",       "0",
+                                          "--top-p",       "0.95"};
+  const auto texts = [&] {
+    const std::string output = generate(drawn).output;
+    return output.substr(0, output.find(" tokens in "));
   };
-  const NamedTensors single = run("single", 1);
-  for (const int64_t devices : {2, 3}) {
-    INFO(devices << " devices");
-    const NamedTensors loss = run("dp_loss", devices);
-    // 1e-4: float32, and Adam divides small gradients by their own size; the gradients of shards are added up in
-    // another order than those of rows.
-    CHECK(difference(loss, single) < 1e-4);
-    CHECK(difference(run("dp", devices), single) < 1e-4);
-    if (devices == 2)
-      CHECK(difference(run("ddp", devices), loss) == 0);
-    else  // ddp divides by 3 after the sum, which rounds
-      CHECK(difference(run("ddp", devices), loss) < 1e-4);
+  const std::string first = texts();
+  CHECK_THAT(first, Contains("--- 1 of 2\nthe dog") && Contains("\n--- 2 of 2\nthe dog"));
+  CHECK(texts() == first);
+}
+
+TEST_CASE("pretrain continues after it was interrupted, to the same bits", "[command][pretrain]") {
+  if (!has_unicode()) return;
+  const TemporaryFolder folder;
+  const std::string text = folder / "a.txt", whole = folder / "whole", cut = folder / "cut";
+  write_corpus(text);
+  std::vector<std::string> more = {"--steps", "150", "--dropout", "0.1", "--accumulate", "2"};
+  REQUIRE(run_small(text, whole, more).status == 0);
+  std::vector<std::string> arguments = {"pretrain", text, "--output", cut};
+  arguments.insert(arguments.end(), kSmall.begin(), kSmall.end());
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Result interrupted = interrupt_program(kCommand, arguments, "step 15: val_loss");
+  CHECK(interrupted.status != 0);
+  CHECK_FALSE(std::filesystem::exists(cut + "/model.safetensors"));
+  more.push_back("--resume");
+  const Result resumed = run_small(text, cut, more);
+  INFO(resumed.output);
+  REQUIRE(resumed.status == 0);
+  CHECK_THAT(resumed.output, Contains("continues with the tokens in " + cut + "/train.tokens") &&
+                                 !Contains("step 5: val_loss") && Contains("step 150: val_loss"));
+  CHECK(read_file(cut + "/model.safetensors") == read_file(whole + "/model.safetensors"));
+}
+
+TEST_CASE("pretrain takes a token file, and a validation file, in each strategy", "[command][pretrain]") {
+  if (!has_unicode()) return;
+  const TemporaryFolder folder;
+  const std::string text = folder / "a.txt", other = folder / "b.txt";
+  write_corpus(text);
+  write_corpus(other);
+  pretrain::Settings s;
+  s.files = {text};
+  s.validation = other;
+  s.output = folder / "single";
+  s.vocab_size = 270, s.layers = 1, s.heads = 2, s.width = 16, s.block_size = 16, s.batch_size = 4, s.steps = 3;
+  s.sample_interval = 0, s.peak_flops = 1e9, s.accumulate = 2;
+  const double single = *pretrain::pretrain(s).validation_loss;
+  s.files.clear();
+  s.tokens = s.output + "/train.tokens";
+  s.validation = s.output + "/validation.tokens";
+  s.accumulate = 1, s.batch_size = 8, s.devices = 2;
+  for (const char* strategy : {"dp", "dp_loss", "ddp"}) {
+    INFO(strategy);
+    s.strategy = strategy;
+    s.output = folder / strategy;
+    // 1e-6: the same model, whose losses are added up in another order
+    CHECK(*pretrain::pretrain(s).validation_loss == Approx(single).epsilon(1e-6));
+    CHECK_FALSE(std::filesystem::exists(s.output + "/tokenizer.json"));
   }
 }
 
-TEST_CASE("a pretraining that is stopped and resumed at any step ends with the same weights", "[pretrain]") {
-  const SmallText job;
-  const auto run = [&](const std::string& output, const std::string& strategy, int64_t stop_after, bool resume) {
-    Settings s = job.settings(output, strategy, strategy == "single" ? 1 : 2);
-    s.dropout = 0.1;
-    s.accumulate = 2;
-    s.stop_after_steps = stop_after;
-    s.resume = resume;
-    s.eval_steps = 3;
-    return pretrain::pretrain(s);
-  };
-  for (const std::string strategy : {"single", "ddp"}) {
-    const pretrain::Result whole = run(strategy, strategy, -1, false);
-    CHECK(whole.steps == 12);
-    for (const int64_t step : {3, 7}) {  // a step with a checkpoint, and one after it
-      INFO(strategy << " stopped after step " << step);
-      const std::string output = strategy + std::to_string(step);
-      run(output, strategy, step, false);
-      const pretrain::Result resumed = run(output, strategy, -1, true);
-      CHECK(resumed.validation_loss == whole.validation_loss);
-      CHECK(difference(job.weights(output), job.weights(strategy)) == 0);
-    }
-  }
-}
-
-TEST_CASE("a pretrained model predicts better than the frequencies of tokens, and generate continues its text",
-          "[pretrain]") {
-  const SmallText job;
-  Settings s = job.settings("out");
-  s.steps = 150;
-  s.eval_steps = 75;
-  s.lr = 3e-3;
-  s.width = 32;
-  s.log = job.folder / "log.jsonl";
-  const pretrain::Result result = pretrain::pretrain(s);
-  // Entropy of the tokens' frequencies, in nats: the loss of a model that knows nothing else.
-  const text::TokenFile tokens(s.output + "/tokens.bin");
-  std::map<int64_t, double> counts;
-  for (const int64_t token : tokens.read(0, tokens.size())) ++counts[token];
-  double entropy = 0;
-  for (const auto& [token, count] : counts) {
-    const double p = count / static_cast<double>(tokens.size());
-    entropy -= p * std::log(p);
-  }
-  CHECK(result.validation_loss < entropy / 2);
-  CHECK_THAT(test::read_file(s.log), Contains("tokens_per_second") && Contains("model_flops_utilization") &&
-                                         Contains("val_loss") && Contains("train_loss"));
-  const test::Result continued = test::run_program(
-      test::kCommand,
-      {"generate", "--model", s.output, "--prompt", "two and", "--max-new-tokens", "6", "--temperature", "0"});
-  INFO(continued.output);
-  CHECK(continued.status == 0);
-  CHECK(continued.output.starts_with("two and"));
-  CHECK(continued.output.size() > std::string("two and\n").size());
-  pretrain::GenerateSettings g;
-  g.model = s.output;
-  g.prompt = "two and";
-  g.max_new_tokens = 6;
-  g.temperature = 0;
-  const auto model = models::GptModel::from_pretrained(s.output);
-  CHECK(pretrain::continue_text(*model, *text::load_tokenizer(s.output), g) + "\n" == continued.output);
-}
-
-TEST_CASE("wrong calls of pretrain and generate say what is accepted", "[pretrain]") {
-  const SmallText job;
-  const auto usage_error = [&](const std::function<void(Settings&)>& change) {
-    Settings s = job.settings("out");
-    change(s);
+TEST_CASE("pretrain says what is wrong with settings and files", "[command][pretrain]") {
+  if (!has_unicode()) return;
+  const TemporaryFolder folder;
+  const std::string text = folder / "a.txt";
+  write_corpus(text);
+  pretrain::Settings s;
+  s.files = {text};
+  s.output = folder / "out";
+  s.vocab_size = 270, s.peak_flops = 1e9;
+  const auto message = [](pretrain::Settings settings) -> std::string {
     try {
-      pretrain::pretrain(s);
-    } catch (const UsageError& error) {
-      return std::string(error.what());
+      pretrain::pretrain(std::move(settings));
+    } catch (const tools::UsageError& e) {
+      return e.what();
     }
-    return std::string("no error");
+    return "";
   };
-  CHECK_THAT(usage_error([](Settings& s) { s.text.clear(); }), Contains("--tokens"));
-  CHECK_THAT(usage_error([](Settings& s) { s.tokens = "x"; }), Contains("--tokens"));
-  CHECK_THAT(usage_error([](Settings& s) { s.text = {"/none"}; }), Contains("/none"));
-  CHECK_THAT(usage_error([](Settings& s) { s.heads = 3; }), Contains("--width is 16") && Contains("--heads is 3"));
-  CHECK_THAT(usage_error([](Settings& s) { s.block_size = 5000; }), Contains("5000 + 1 tokens"));
-  CHECK_THAT(usage_error([](Settings& s) { s.batch_size = 5000; }), Contains("--batch-size is 5000"));
-  const test::Result refused = test::run_program(test::kCommand, {"generate", "--model", "/none", "--prompt", "x"});
-  CHECK(refused.status == 2);
-  CHECK_THAT(refused.output, Contains("tandem generate: ") && Contains("/none"));
+  const auto changed = [&](const std::function<void(pretrain::Settings&)>& change) {
+    pretrain::Settings copy = s;
+    change(copy);
+    return message(copy);
+  };
+  CHECK_THAT(changed([](auto& c) { c.files.clear(); }), Contains("give the texts to train on, or --tokens"));
+  CHECK_THAT(changed([&](auto& c) { c.tokens = text; }), Contains("either texts or --tokens, not both"));
+  CHECK_THAT(changed([](auto& c) { c.heads = 3; }), Contains("--heads 3 must divide --width 128"));
+  CHECK_THAT(changed([](auto& c) { c.validation = "1.5"; }), Contains("--validation: 1.5 is out of range"));
+  CHECK_THAT(changed([](auto& c) { c.validation = "/no/such/file"; }), Contains("/no/such/file"));
+  CHECK_THAT(changed([](auto& c) { c.min_lr = 1; }), Contains("--min-lr 1 is above --lr"));
+  CHECK_THAT(changed([](auto& c) { c.min_lr = 1e-4, c.schedule = "linear"; }), Contains("--min-lr needs"));
+  CHECK_THAT(changed([](auto& c) { c.block_size = 4096; }), Contains("accepted: a longer range"));
+  CHECK_THAT(changed([](auto& c) { c.validation = "0", c.batch_size = 5000; }),
+             Contains("too few for different examples in a batch of --batch-size 5000"));
+  CHECK_THAT(changed([&](auto& c) { c.files.clear(), c.tokens = text; }), Contains("a.txt"));
+}
+
+TEST_CASE("generate writes with a Llama, and refuses what it cannot load", "[command][generate]") {
+  if (!has_unicode()) return;
+  const TemporaryFolder folder;
+  const std::string text = folder / "a.txt", gpt = folder / "gpt", llama = folder / "llama";
+  write_corpus(text);
+  REQUIRE(run_small(text, gpt, {"--steps", "1", "--validation", "0"}).status == 0);
+  const auto tokenizer = text::load_gpt2_tokenizer(gpt);
+  models::LlamaForCausalLM(models::LlamaConfig()
+                               .vocab_size(tokenizer->vocab_size())
+                               .hidden_size(16)
+                               .intermediate_size(24)
+                               .num_hidden_layers(1)
+                               .num_attention_heads(2)
+                               .max_position_embeddings(20))
+      ->save_pretrained(llama);
+  CHECK_THAT(generate({"--model", llama, "--prompt", "the"}).output, Contains("there is no") || Contains("tokenizer"));
+  tokenizer->save(llama);
+  const Result result = generate({"--model", llama, "--prompt", "the", "--max-new-tokens", "5"});
+  INFO(result.output);
+  CHECK(result.status == 0);
+  CHECK_THAT(result.output, Contains("the") && Contains("5 tokens in "));
+  CHECK_THAT(generate({"--model", llama, "--max-new-tokens", "30"}).output,
+             Contains("the prompt has 1 tokens, and the model 20 positions, so at most 19 tokens can follow"));
+  write_file(llama + "/config.json", "{\"model_type\": \"mamba\"}");
+  CHECK_THAT(generate({"--model", llama}).output, Contains("model_type is 'mamba'; accepted: gpt2, llama"));
 }

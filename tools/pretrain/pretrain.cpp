@@ -1,211 +1,214 @@
-// Implements `tandem pretrain`: prepares tokens and model, trains, prints samples, and writes the model.
+// Implements `tandem pretrain`: trains the model, and prints losses and samples.
 #include "tandem/tools/pretrain/pretrain.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
+#include <cmath>
 #include <filesystem>
-#include <optional>
 
-#include "tandem/core/cuda/cuda.h"
-#include "tandem/core/durations.h"
 #include "tandem/core/generator.h"
-#include "tandem/logs/metrics_writer.h"
-#include "tandem/ops/ops.h"
+#include "tandem/models/language_modeling.h"
 #include "tandem/parallel/collectives/distributed.h"
-#include "tandem/text/tokenize_files.h"
-#include "tandem/text/train_bpe.h"
 #include "tandem/tools/atomic_file.h"
+#include "tandem/tools/training_job.h"
 #include "tandem/tools/usage.h"
 #include "tandem/train/callbacks/model_checkpoint.h"
 #include "tandem/train/callbacks/throughput_monitor.h"
+#include "tandem/train/evaluation_guard.h"
 #include "tandem/train/trainer.h"
 
 namespace tandem::tools::pretrain {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr int64_t kSampleTokens = 100;
+constexpr int kValidationBatches = 50;  // of a validation during the training; the last one takes all
 
-bool is_first() { return !distributed::is_launched() || distributed::get_node_local_rank(0) == 0; }
-template <class... Args> void print(const char* format, Args... args) {
-  if (!is_first()) return;
-  std::printf(format, args...);
-  std::fflush(stdout);
-}
-
-/// Prints a continuation of the prompt after each validation. The draws have a seed of their own, so that the training
-/// does not depend on them.
-class SamplePrinter : public train::Callback {
+/// Prints the loss of each validation, and now and then a text that the model writes.
+class Reporter : public train::Callback {
  public:
-  SamplePrinter(std::shared_ptr<const text::Tokenizer> tokenizer, GenerateSettings settings)
-      : tokenizer_(std::move(tokenizer)), settings_(std::move(settings)) {}
+  Reporter(std::shared_ptr<const text::Tokenizer> tokenizer, std::string prompt, int64_t interval, uint64_t seed)
+      : tokenizer_(std::move(tokenizer)), prompt_(std::move(prompt)), interval_(interval), seed_(seed) {}
+  void on_train_start(train::Fit& fit) override { last_step_ = fit.global_step(); }
+  void on_train_batch_end(train::Fit& fit, int64_t) override {
+    const int64_t step = fit.global_step();
+    if (fit.rank() != 0 || !tokenizer_ || interval_ == 0 || step == last_step_ || step % interval_ != 0) return;
+    last_step_ = step;
+    print_sample(dynamic_cast<models::LanguageModeling&>(fit.module()).model, step);
+  }
   void on_validation_end(train::Fit& fit) override {
-    if (fit.rank() != 0) return;
-    auto& module = dynamic_cast<models::LanguageModeling&>(fit.module());
-    const std::string sample = continue_text(*module.model, *tokenizer_, settings_);
-    std::printf("step %lld, validation loss %.4f\n--- sample\n%s\n---\n", static_cast<long long>(fit.global_step()),
-                fit.metrics().at("val_loss"), sample.c_str());
-    std::fflush(stdout);
+    if (fit.rank() != 0 || !fit.metrics().contains("val_loss")) return;
+    const double loss = fit.metrics().at("val_loss");
+    print_once("step %lld: val_loss %.4f, perplexity %.4g\n", static_cast<long long>(fit.global_step()), loss,
+               std::exp(loss));
+  }
+  void print_sample(const models::GptModel& model, int64_t step) const {
+    const train::EvaluationGuard evaluation(*model, seed_, /*rank=*/0);  // the training's random numbers are not used
+    std::vector<int64_t> ids = tokenizer_->tokenize_to_ids(prompt_);
+    if (ids.empty()) ids = {tokenizer_->eos_token_id().value_or(0)};
+    const int64_t positions = model->config.n_positions();
+    ids.resize(static_cast<size_t>(std::min(static_cast<int64_t>(ids.size()), positions - 1)));
+    const auto length = static_cast<int64_t>(ids.size());
+    auto options = models::GenerationOptions()
+                       .max_new_tokens(std::min(kSampleTokens, positions - length))
+                       .do_sample(true)
+                       .temperature(0.8)
+                       .seed(seed_);
+    if (tokenizer_->eos_token_id()) options.eos_token_id(*tokenizer_->eos_token_id());
+    const Tensor prompt = tensor(ids).view({1, length}).to(model->wte->weight.device());
+    const Tensor tokens = models::GptModel(model)->generate(prompt, options).to(kCPU)[0];
+    const int64_t* const data = tokens.data<int64_t>();
+    const std::string text = tokenizer_->decode({data, data + tokens.numel()}, /*skip_special_tokens=*/true);
+    print_once("step %lld, sample:\n%s\n\n", static_cast<long long>(step), text.c_str());
   }
 
  private:
-  std::shared_ptr<const text::Tokenizer> tokenizer_;
-  GenerateSettings settings_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;  // null: no samples
+  std::string prompt_;
+  int64_t interval_;
+  uint64_t seed_;
+  int64_t last_step_ = 0;
 };
 
-train::Logger make_json_logger(const std::string& path, bool append) {
-  const auto writer = std::make_shared<std::optional<logs::MetricsWriter>>();  // shared by copies of the logger
-  return [path, append, writer](int64_t step, const std::vector<std::pair<std::string, double>>& metrics) {
-    if (!*writer) writer->emplace(path, append);
-    (*writer)->add(step, metrics);
-  };
+/// Replaces settings whose defaults depend on others.
+void complete_settings(Settings& s) {
+  check_usage(!s.tokens.empty() || !s.files.empty() || s.resume,
+              "give the texts to train on, or --tokens, a token file");
+  check_usage(s.tokens.empty() || s.files.empty(), "give either texts or --tokens, not both");
+  check_usage(s.width % s.heads == 0, "--heads ", s.heads, " must divide --width ", s.width);
+  check_usage(!distributed::is_launched() || !s.tokens.empty(),
+              "a job of several processes needs --tokens; `tandem tokenize` makes the tokenizer and the token file");
+  check_usage(s.min_lr <= s.lr, "--min-lr ", s.min_lr, " is above --lr ", s.lr);
+  check_usage(s.min_lr <= 0 || s.schedule == "cosine", "--min-lr needs --schedule cosine");
+  validation_share(s.validation);  // may throw
+  check_can_write("--log", s.log);
+  if (s.min_lr < 0) s.min_lr = s.schedule == "cosine" ? s.lr / 10 : 0;
+  if (s.steps == 0 && s.epochs == 0) s.steps = 600;
+  if (s.checkpoint_interval == 0) s.checkpoint_interval = s.val_interval;
+  s.devices = resolve_num_devices(s.devices, s.strategy, s.device);
+  std::error_code error;
+  std::filesystem::create_directories(s.output, error);
+  check_usage(!error, "--output ", s.output, " cannot be created: ", error.message());
 }
 
-/// The tokenizer, and the corpus as tokens.
-struct Corpus {
-  std::shared_ptr<const text::Tokenizer> tokenizer;
-  std::optional<text::TokenFile> tokens;
-};
-/// Trains or loads the tokenizer, and makes or opens the token file. Ranks on one machine make the same files; each
-/// gets its name when it is complete.
-Corpus prepare_corpus(const Settings& s) {
-  Corpus corpus;
-  if (!s.tokenizer.empty()) {
-    corpus.tokenizer = text::load_tokenizer(s.tokenizer);
-  } else {
-    print("training byte-level BPE with %lld tokens\n", static_cast<long long>(s.vocab_size));
-    corpus.tokenizer = std::make_shared<const text::GPT2Tokenizer>(
-        text::train_bpe_from_files(s.text, text::BpeTrainerOptions().vocab_size(s.vocab_size)));
-  }
-  corpus.tokens = s.tokens.empty() ? text::tokenize_files(*corpus.tokenizer, s.text, s.output + "/tokens.bin")
-                                   : text::TokenFile(s.tokens);
-  return corpus;
+models::GptModel make_model(const Settings& s, const Corpus& corpus) {
+  manual_seed(s.seed);
+  const std::optional<int64_t> end = corpus.tokenizer ? corpus.tokenizer->eos_token_id() : std::nullopt;
+  return models::GptModel(models::GptConfig()
+                              .vocab_size(corpus.training.file().vocab_size())
+                              .n_positions(s.block_size)
+                              .n_layer(s.layers)
+                              .n_head(s.heads)
+                              .n_embd(s.width)
+                              .resid_pdrop(s.dropout)
+                              .embd_pdrop(s.dropout)
+                              .attn_pdrop(s.dropout)
+                              .bos_token_id(end)
+                              .eos_token_id(end));
+}
+
+/// Returns the rate that all devices together can reach.
+double all_peak_flops(const Settings& s) {
+  if (s.peak_flops > 0) return s.peak_flops;
+  const bool on_gpu = s.device != "cpu" && device_count(kCUDA) > 0;
+  // Virtual CPU devices share the machine.
+  return measure_peak_flops(on_gpu ? kCUDA : kCPU) * static_cast<double>(on_gpu ? s.devices : 1);
+}
+
+train::TrainerOptions trainer_options(const Settings& s) {
+  return train::TrainerOptions()
+      .accelerator(s.device)
+      .strategy(s.strategy)
+      .devices(static_cast<int>(s.devices))
+      .precision(s.precision)
+      .seed(s.seed)
+      .enable_progress_bar(false)
+      .default_root_dir(s.output);
+}
+train::TrainerOptions training_options(const Settings& s, int64_t steps, int64_t batches_per_epoch) {
+  auto options = trainer_options(s)
+                     .max_steps(steps)
+                     .accumulate_grad_batches(s.accumulate)
+                     .gradient_clip_val(s.clip)
+                     .log_every_n_steps(std::clamp<int64_t>(steps / 100, 1, 10))
+                     .limit_val_batches(kValidationBatches)
+                     .ckpt_path(s.resume ? "last" : "");
+  const int64_t interval = s.val_interval * s.accumulate;  // in batches
+  if (interval <= batches_per_epoch)
+    options.val_check_interval(interval);
+  else
+    options.check_val_every_n_epoch(interval / batches_per_epoch);
+  return options;
 }
 
 }  // namespace
 
-double measure_flops(Device device) {
-  constexpr int64_t kSize = 1024;
-  const Tensor a = ones({kSize, kSize}, TensorOptions(kFloat32).device(device)), b = a.clone();
-  double best = 0;
-  // Repeats for half a second: the first products warm up, and other programs may disturb some.
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
-  for (int i = 0; i < 5 || std::chrono::steady_clock::now() < end; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    const Tensor product = a.matmul(b);
-    product[0][0].item<float>();  // waits for a GPU
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    best = std::max(best, 2.0 * kSize * kSize * kSize / seconds);
-  }
-  return best;
-}
-
 Result pretrain(Settings s) {
-  check_usage(s.text.empty() != s.tokens.empty(), "give text files, or a token file by --tokens");
-  check_usage(s.tokens.empty() || !s.tokenizer.empty(), "--tokens needs --tokenizer, the folder of the tokenizer");
-  check_usage(s.width % s.heads == 0, "--width is ", s.width, " and --heads is ", s.heads,
-              "; accepted: a number of heads that divides the width");
-  check_can_write("--log", s.log);
-  if (s.devices == 0) {
-    const int gpus = device_count(kCUDA);
-    s.devices = s.strategy == "single" ? 1 : s.device != "cpu" && gpus > 0 ? gpus : 2;
-  }
-  fs::create_directories(s.output);
-  const Corpus corpus = rethrow_as_usage_error([&] { return prepare_corpus(s); });
-  const text::TokenFile& tokens = *corpus.tokens;
-  check_usage(tokens.vocab_size() == corpus.tokenizer->vocab_size(), tokens.path(), " is for a vocabulary of ",
-              tokens.vocab_size(), " tokens, but the tokenizer has ", corpus.tokenizer->vocab_size());
-  const auto validation_tokens = static_cast<int64_t>(s.validation_part * static_cast<double>(tokens.size()));
-  const auto windows = text::TokenWindowsOptions().block_size(s.block_size);
-  auto [training, validation] = rethrow_as_usage_error([&] {
-    auto options = windows;
-    text::TokenWindows train(tokens, options.random_positions(true).end(-validation_tokens));
-    options = windows;
-    return std::pair(train, text::TokenWindows(tokens, options.begin(tokens.size() - validation_tokens)));
-  });
+  complete_settings(s);
+  const Corpus corpus = prepare_corpus(s);
+  // An epoch draws as many examples as the text has without overlap.
+  const int64_t examples = (corpus.training_tokens - 1) / s.block_size, per_step = s.batch_size * s.accumulate;
+  check_usage(static_cast<int64_t>(*corpus.training.size()) >= s.batch_size, "the training text has ",
+              corpus.training_tokens, " tokens, too few for different examples in a batch of --batch-size ",
+              s.batch_size, "; give more text or a smaller value");
+  const int64_t by_epochs = (s.epochs * examples + per_step - 1) / per_step;
+  const int64_t steps = s.steps == 0 ? by_epochs : s.epochs == 0 ? s.steps : std::min(s.steps, by_epochs);
 
-  manual_seed(s.seed);
-  models::GptConfig config;
-  config.vocab_size(tokens.vocab_size()).n_positions(s.block_size).n_embd(s.width).n_layer(s.layers).n_head(s.heads);
-  config.resid_pdrop(s.dropout).embd_pdrop(s.dropout).attn_pdrop(s.dropout);
-  config.bos_token_id(corpus.tokenizer->eos_token_id()).eos_token_id(corpus.tokenizer->eos_token_id());
-  const models::GptModel model(config);
-  int64_t parameters = 0;
-  for (const Tensor& p : model->parameters()) parameters += p.numel();
-  const bool has_gpu = s.device != "cpu" && device_count(kCUDA) > 0;
-  if (s.peak_flops == 0)
-    s.peak_flops = measure_flops(has_gpu ? kCUDA : kCPU) * static_cast<double>(has_gpu ? s.devices : 1);
-  print("%lld tokens (%lld for validation), %lld parameters, %.3g FLOP per token, peak %.3g FLOP/s\n",
-        static_cast<long long>(tokens.size()), static_cast<long long>(validation_tokens),
-        static_cast<long long>(parameters), models::flops_per_token(*model, s.block_size), s.peak_flops);
-
+  const models::GptModel model = make_model(s, corpus);
   models::LanguageModeling module(model,
                                   models::TransformerTrainingOptions()
                                       .lr(s.lr)
+                                      .min_lr(s.min_lr)
                                       .weight_decay(s.weight_decay)
-                                      .beta2(0.95)
+                                      .beta2(0.95)  // as GPT-3 was trained
                                       .schedule(s.schedule)
-                                      .warmup_steps(static_cast<int64_t>(s.warmup * static_cast<double>(s.steps)))
-                                      .total_steps(s.steps));
-  const auto source =
-      train::DataSource(training).batch_size(s.batch_size).shuffle(true).drop_last(true).workers(s.workers);
-  const auto batches = static_cast<int64_t>(training.size().value()) / s.batch_size;
-  check_usage(batches >= 1, "--batch-size is ", s.batch_size, ", but the text has ", training.size().value(),
-              " windows; accepted: a smaller batch, or a longer text");
-  // An epoch of the Trainer is the time between two validations.
-  const int64_t epoch = std::min(batches / s.accumulate > 0 ? batches / s.accumulate * s.accumulate : batches,
-                                 s.eval_steps * s.accumulate);
-  GenerateSettings sample;
-  sample.prompt = s.prompt;
-  sample.max_new_tokens = s.sample_tokens;
-  sample.seed = s.seed;
+                                      .warmup_steps(static_cast<int64_t>(s.warmup * static_cast<double>(steps)))
+                                      .total_steps(steps));
+  int64_t parameters = 0;
+  for (const Tensor& parameter : model->parameters()) parameters += parameter.numel();
+  const double flops = models::flops_per_token(model, s.block_size), peak = all_peak_flops(s);
+  print_once("model: %lld layers of width %lld, %.2f million parameters, %.3g MFLOP per token\n",
+             static_cast<long long>(s.layers), static_cast<long long>(s.width), static_cast<double>(parameters) / 1e6,
+             flops / 1e6);
+  print_once(
+      "training: %lld steps of %lld x %lld tokens (%.3g epochs), %s on %lld device%s, precision %s, peak %.4g "
+      "GFLOP/s (%s)\n",
+      static_cast<long long>(steps), static_cast<long long>(per_step), static_cast<long long>(s.block_size),
+      static_cast<double>(steps * per_step) / static_cast<double>(examples), s.strategy.c_str(),
+      static_cast<long long>(s.devices), s.devices == 1 ? "" : "s", s.precision.c_str(), peak / 1e9,
+      s.peak_flops > 0 ? "given" : "measured");
+
+  const Reporter reporter(corpus.tokenizer, s.prompt, s.sample_interval, s.seed);
+  auto monitor = train::ThroughputMonitorOptions()
+                     .items_per_batch(static_cast<double>(s.batch_size * s.block_size))
+                     .item("tokens")
+                     .flops_per_item(flops)
+                     .peak_flops(peak)
+                     .seconds_per_line(5);
   auto options =
-      train::TrainerOptions()
-          .accelerator(s.device)
-          .strategy(s.strategy)
-          .devices(static_cast<int>(s.devices))
-          .precision(s.precision)
-          .seed(s.seed)
-          .default_root_dir(s.output)
-          .max_steps(s.stop_after_steps > 0 ? s.stop_after_steps : s.steps)
-          .limit_train_batches(epoch)
-          .accumulate_grad_batches(s.accumulate)
-          .gradient_clip_val(s.clip)
-          .log_every_n_steps(std::clamp<int64_t>(s.steps / 100, 1, 50))
-          .ckpt_path(s.resume ? "last" : "")
-          .callback(train::ThroughputMonitor(train::ThroughputMonitorOptions()
-                                                 .items_per_batch(static_cast<double>(s.batch_size * s.block_size))
-                                                 .item("tokens")
-                                                 .flops_per_item(models::flops_per_token(*model, s.block_size))
-                                                 .peak_flops(s.peak_flops)
-                                                 .seconds_per_line(::isatty(STDERR_FILENO) == 1 ? 1e9 : 10)))
-          .callback(train::ModelCheckpoint(
-              train::ModelCheckpointOptions().every_n_train_steps(std::max<int64_t>(epoch / s.accumulate, 1))));
-  if (s.sample_tokens > 0) options.callback(SamplePrinter(corpus.tokenizer, sample));
-  if (!s.log.empty()) options.logger(make_json_logger(s.log, s.resume));
+      training_options(s, steps, static_cast<int64_t>(*corpus.training.size()) / s.batch_size)
+          .callback(train::ThroughputMonitor(monitor))
+          .callback(Reporter(reporter))
+          .callback(train::ModelCheckpoint(train::ModelCheckpointOptions().every_n_train_steps(s.checkpoint_interval)));
+  train::Logger json;
+  if (!s.log.empty()) options.logger(json = make_json_logger(s.log, s.resume));
   if (!s.tensorboard.empty()) options.tensorboard(s.tensorboard);
+  std::optional<train::DataSource> validation;
+  if (corpus.validation) validation.emplace(train::DataSource(*corpus.validation).batch_size(s.batch_size));
   train::Trainer trainer(options);
-  const auto validation_source = train::DataSource(validation).batch_size(s.batch_size);
-  trainer.fit(module, source, validation_source);
-  model->eval();
-  Result result;
-  train::Trainer validator(train::TrainerOptions()
-                               .accelerator(s.device)
-                               .strategy(s.strategy)
-                               .devices(static_cast<int>(s.devices))
-                               .precision(s.precision)
-                               .seed(s.seed)
-                               .enable_progress_bar(false));
-  result.validation_loss = validator.validate(module, validation_source).at("val_loss");
-  result.train_loss = trainer.metrics().at("train_loss");
-  result.steps = trainer.global_step();
+  trainer.fit(module, train::DataSource(corpus.training).batch_size(s.batch_size).drop_last(true), validation);
+
+  Result result{{}, trainer.global_step()};
+  if (validation)
+    result.validation_loss = train::Trainer(trainer_options(s)).validate(module, *validation).at("val_loss");
   if (distributed::is_initialized() && distributed::get_rank() != 0) return result;
-  print("%lld steps, validation loss %.4f nats per token\n", static_cast<long long>(result.steps),
-        result.validation_loss);
+  if (json && result.validation_loss) json(result.steps, {{"final_val_loss", *result.validation_loss}});
+  model->eval();
   model->save_pretrained(s.output);
-  corpus.tokenizer->save(s.output);
-  print("the model is in %s\n", s.output.c_str());
+  const bool has_sample = s.sample_interval > 0 && result.steps % s.sample_interval == 0;
+  if (corpus.tokenizer && !has_sample) reporter.print_sample(model, result.steps);
+  if (result.validation_loss)
+    print_once("validation loss after %lld steps: %.4f nats per token, perplexity %.4g\n",
+               static_cast<long long>(result.steps), *result.validation_loss, std::exp(*result.validation_loss));
+  print_once("the model is in %s\n", s.output.c_str());
   return result;
 }
 

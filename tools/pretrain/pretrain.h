@@ -1,50 +1,67 @@
-// `tandem pretrain` trains a GPT on text; `tandem generate` continues a prompt with a trained one.
+// `tandem pretrain`: trains a GPT on texts.
 #pragma once
-#include "tandem/models/language_modeling.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/core/device.h"
 #include "tandem/text/token_windows.h"
 #include "tandem/text/tokenizer.h"
 
 namespace tandem::tools::pretrain {
 
+/// The options of `tandem pretrain`.
 struct Settings {
-  std::vector<std::string> text;                        // text files
-  std::string tokens;                                   // token file, instead of text files
-  std::string tokenizer;                                // folder; "": byte-level BPE is trained on the text files
-  std::string output = "pretrained", log, tensorboard;  // "": not written
-  std::string prompt = "\n";                            // of the samples
+  std::vector<std::string> files;   // texts
+  std::string tokens;               // token file; "": the texts are encoded
+  std::string tokenizer;            // folder; "": a byte-level BPE is trained on the texts
+  std::string validation = "0.05";  // share of the tokens, or a text or token file
+  int64_t vocab_size = 2048;
+  int64_t layers = 4, heads = 4, width = 128, block_size = 128;
+  double dropout = 0;
   std::string strategy = "single", precision = "32", device = "auto", schedule = "cosine";
   int64_t devices = 0;  // 0: 1 for single, else all GPUs or 2
-  int64_t vocab_size = 2048, layers = 4, heads = 4, width = 192, block_size = 128;
-  int64_t batch_size = 16, accumulate = 1, steps = 400, eval_steps = 100, sample_tokens = 64, workers = 1;
-  double lr = 1e-3, warmup = 0.05, weight_decay = 0.1, clip = 1, dropout = 0, validation_part = 0.05, peak_flops = 0;
+  int64_t batch_size = 32, accumulate = 1;
+  int64_t steps = 0, epochs = 0;  // 0: not given; the first limit that is reached ends the training
+  double lr = 2e-3, min_lr = -1;  // min_lr: -1: a tenth of lr for cosine, else 0
+  double warmup = 0.05, weight_decay = 0.1, clip = 1;
   uint64_t seed = 42;
+  int64_t val_interval = 100, sample_interval = 200;  // in steps; sample_interval: 0: one sample, at the end
+  int64_t checkpoint_interval = 0;                    // in steps; 0: val_interval
+  std::string prompt;
+  std::string output = "pretrained", log, tensorboard;  // "": not written
+  double peak_flops = 0;                                // 0: measured
   bool resume = false;
-  int64_t stop_after_steps = -1;  // for tests: ends the training early
 };
 
+/// Results of a training.
 struct Result {
-  double train_loss = 0, validation_loss = 0;  // nats per token
+  std::optional<double> validation_loss;  // nats per token, over all windows of the validation text
   int64_t steps = 0;
 };
 
-/// Trains as the settings say, prints losses and samples, and writes the model into settings.output.
+/// Trains as the settings say, prints progress and samples, and writes the model into settings.output.
 /// @throws UsageError for settings or files that are not accepted
 Result pretrain(Settings settings);
 
-struct GenerateSettings {
-  std::string model, prompt;
-  int64_t max_new_tokens = 100, top_k = 50;
-  double temperature = 0.8, top_p = 1;  // temperature: 0 chooses the likeliest token
-  uint64_t seed = 42;
+// Parts of pretrain(), for tests.
+/// The tokens to train on.
+struct Corpus {
+  text::TokenWindows training;  // windows at random positions
+  std::optional<text::TokenWindows> validation;
+  std::shared_ptr<const text::Tokenizer> tokenizer;  // null if only a token file is given
+  int64_t training_tokens = 0;
 };
-/// Prints the prompt and its continuation while it is generated.
-/// @throws UsageError for a model that cannot be loaded, and a prompt without tokens
-void generate(const GenerateSettings& settings);
-/// Returns the prompt and its continuation.
-std::string continue_text(models::GptModelImpl& model, const text::Tokenizer& tokenizer,
-                          const GenerateSettings& settings);
-
-/// Measures the floating-point operations per second of a product of float32 matrices on a device.
-double measure_flops(Device device);
+/// Returns the share of the tokens that --validation names; nullopt if it names a file. @throws UsageError for a share
+/// that is not in [0, 1)
+std::optional<double> validation_share(const std::string& validation);
+/// Trains or loads the tokenizer, encodes the texts into settings.output, and prints the sizes. If settings.resume is
+/// set and the output folder has tokens, uses them instead.
+/// @throws UsageError for files that cannot be used, and for texts shorter than a window
+Corpus prepare_corpus(const Settings& settings);
+/// Measures the rate of products of large float32 matrices for about half a second.
+/// @return floating-point operations per second
+double measure_peak_flops(Device device);
 
 }  // namespace tandem::tools::pretrain
