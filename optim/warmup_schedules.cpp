@@ -22,6 +22,12 @@ std::unique_ptr<LambdaLR> make_schedule(const char* name, Optimizer& optimizer, 
   });
 }
 
+/// Returns a factor from 1 to 0 along `num_cycles` cosines, where `progress` runs from 0 to 1.
+double cosine_factor(double num_cycles, double progress) {
+  constexpr double kPi = 3.14159265358979323846;
+  return std::max(0.0, 0.5 * (1 + std::cos(2 * kPi * num_cycles * progress)));
+}
+
 }  // namespace
 
 std::unique_ptr<LambdaLR> get_linear_schedule_with_warmup(Optimizer& optimizer, int64_t num_warmup_steps,
@@ -31,11 +37,19 @@ std::unique_ptr<LambdaLR> get_linear_schedule_with_warmup(Optimizer& optimizer, 
 }
 std::unique_ptr<LambdaLR> get_cosine_schedule_with_warmup(Optimizer& optimizer, int64_t num_warmup_steps,
                                                           int64_t num_training_steps, double num_cycles) {
-  constexpr double kPi = 3.14159265358979323846;
   return make_schedule("get_cosine_schedule_with_warmup", optimizer, num_warmup_steps, num_training_steps,
-                       [=](double done, double, double steps) {
-                         return std::max(0.0, 0.5 * (1 + std::cos(2 * kPi * num_cycles * done / steps)));
-                       });
+                       [=](double done, double, double steps) { return cosine_factor(num_cycles, done / steps); });
+}
+std::unique_ptr<LambdaLR> get_cosine_with_min_lr_schedule_with_warmup(Optimizer& optimizer, int64_t num_warmup_steps,
+                                                                      int64_t num_training_steps, double num_cycles,
+                                                                      double min_lr) {
+  const char* const name = "get_cosine_with_min_lr_schedule_with_warmup";
+  const double lr = optimizer.param_groups().at(0).options().get_lr();
+  TANDEM_CHECK(min_lr >= 0 && min_lr <= lr, name, ": min_lr is ", min_lr, "; accepted: from 0 to the rate ", lr);
+  const double least = lr > 0 ? min_lr / lr : 0;
+  return make_schedule(name, optimizer, num_warmup_steps, num_training_steps, [=](double done, double, double steps) {
+    return least + (1 - least) * cosine_factor(num_cycles, done / steps);
+  });
 }
 
 }  // namespace tandem::optim

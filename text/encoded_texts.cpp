@@ -18,6 +18,23 @@ EncodedTexts::EncodedTexts(const std::vector<Encoding>& encodings, std::vector<i
   set_labels(std::move(labels));
 }
 
+EncodedTexts EncodedTexts::encode(const Tokenizer& tokenizer, const LabelledTexts& texts, EncodeOptions encode_options,
+                                  Options options) {
+  constexpr size_t kRowsAtOnce = 8192;  // limits the memory that encodings take
+  if (const std::optional<int64_t> pad = tokenizer.pad_token_id()) options.pad_token_id(*pad);
+  EncodedTexts out(std::vector<Encoding>(), {}, options);
+  encode_options.padding("do_not_pad");
+  for (size_t row = 0; row < texts.texts.size(); row += kRowsAtOnce) {
+    const auto slice = [&](const std::vector<std::string>& all) {
+      const auto at = [&](size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(std::min(i, all.size())); };
+      return std::vector<std::string>(at(row), at(row + kRowsAtOnce));
+    };
+    out.append(tokenizer.encode_batch(slice(texts.texts), slice(texts.pairs), encode_options));
+  }
+  out.set_labels(texts.labels);
+  return out;
+}
+
 void EncodedTexts::append(const std::vector<Encoding>& encodings) {
   Contents& c = *contents_;
   for (const Encoding& e : encodings) {

@@ -38,21 +38,7 @@ class EncodedTexts : public data::datasets::BatchDataset<EncodedTexts, TextBatch
   /// Encodes texts on several threads. Batches are padded with the tokenizer's padding token.
   /// @throws Error as Tokenizer::encode_batch and the constructor do
   static EncodedTexts encode(const Tokenizer& tokenizer, const LabelledTexts& texts, EncodeOptions encode_options = {},
-                             Options options = {}) {
-    constexpr size_t kRowsAtOnce = 8192;  // limits the memory that encodings take
-    if (const std::optional<int64_t> pad = tokenizer.pad_token_id()) options.pad_token_id(*pad);
-    EncodedTexts out(std::vector<Encoding>(), {}, options);
-    encode_options.padding("do_not_pad");
-    for (size_t row = 0; row < texts.texts.size(); row += kRowsAtOnce) {
-      const auto slice = [&](const std::vector<std::string>& all) {
-        const auto at = [&](size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(std::min(i, all.size())); };
-        return std::vector<std::string>(at(row), at(row + kRowsAtOnce));
-      };
-      out.append(tokenizer.encode_batch(slice(texts.texts), slice(texts.pairs), encode_options));
-    }
-    out.set_labels(texts.labels);
-    return out;
-  }
+                             Options options = {});
   TextBatch get_batch(data::BatchPart part) override;
   std::optional<size_t> size() const override { return contents_->ends.size(); }
   /// Returns the number of tokens of each text, for train::DataSource::lengths().

@@ -31,6 +31,9 @@ CLI::Validator make_existing_file_validator();
 /// @param command_line  the user's command line, recorded in the report
 void add_compare_command(CLI::App& app, std::vector<std::string> command_line);
 void add_explain_command(CLI::App& app);
+void add_finetune_command(CLI::App& app);
+void add_pretrain_command(CLI::App& app);
+void add_generate_command(CLI::App& app);
 
 /// Returns the error message for a command line that CLI11 rejects. The message names the accepted values or words.
 std::string format_parse_error(const CLI::ParseError& error, const CLI::App& app);

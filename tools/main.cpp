@@ -1,5 +1,5 @@
 // The `tandem` command: declares the subcommands' options and calls their functions. CLI11 takes seconds to compile, so
-// only this file, command_line.cpp, compare/options.cpp and explain/options.cpp include it.
+// only this file, command_line.cpp, and the options.cpp of some commands include it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -382,6 +382,9 @@ int run(int argc, char** argv) {
   add_demo_command(app, {argv, argv + argc});
   add_compare_command(app, {argv, argv + argc});
   add_explain_command(app);
+  add_finetune_command(app);
+  add_pretrain_command(app);
+  add_generate_command(app);
 #if TANDEM_HAS_BENCHMARKS
   add_bench_command(app, {argv, argv + argc});
 #endif

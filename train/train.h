@@ -3,6 +3,7 @@
 #include "tandem/train/callbacks/early_stopping.h"
 #include "tandem/train/callbacks/model_checkpoint.h"
 #include "tandem/train/callbacks/progress_bar.h"
+#include "tandem/train/callbacks/throughput_monitor.h"
 #include "tandem/train/callbacks/weight_averaging.h"
 #include "tandem/train/summary.h"
 #include "tandem/train/trainer.h"
