@@ -19,7 +19,7 @@ struct TransformerTrainingOptions {
   TANDEM_ARG(std::string, schedule) = "linear";
   /// Learning rate at which "cosine" ends instead of 0; other schedules accept only 0.
   TANDEM_ARG(double, min_lr) = 0;
-  /// Number of steps of the warm-up, a linear rise of the rate from 0.
+  /// Number of steps of the warm-up. The rate rises linearly from 0 in these steps.
   TANDEM_ARG(int64_t, warmup_steps) = 0;
   /// Number of all steps.
   TANDEM_ARG(int64_t, total_steps) = 0;

@@ -71,8 +71,8 @@ Corpus make_corpus(const Settings& s) {
               "; give the tokenizer that made the file");
   const auto windows = [&] { return text::TokenWindowsOptions().block_size(s.block_size); };
   const auto cut = file.size() - static_cast<int64_t>(share.value_or(0) * static_cast<double>(file.size()));
-  // With a small stride an epoch of the Trainer is longer than most trainings, so validations come at regular steps.
-  // 2^22: the sampler keeps a list of all windows.
+  // A small stride makes the Trainer's epoch longer than most trainings, so validations come at regular steps. The
+  // sampler keeps a list of all windows, so there are at most about 2^22.
   const int64_t stride = std::clamp<int64_t>(cut >> 22, 1, s.block_size);
   Corpus corpus{text::TokenWindows(file, windows().random_positions(true).stride(stride).end(cut)), {}, tokenizer, cut};
   if (!share) {
