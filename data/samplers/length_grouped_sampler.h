@@ -34,6 +34,7 @@ class LengthGroupedSampler : public Sampler<> {
   /// Sets the epoch. This takes effect at the next reset(), or at once if next() has returned no index of this epoch
   /// yet.
   void set_epoch(size_t epoch);
+  /// Returns the epoch.
   size_t epoch() const noexcept { return order_.epoch(); }
   /// Returns the number of indices in an epoch.
   size_t epoch_size() const noexcept { return indices_.size(); }

@@ -405,7 +405,8 @@
   X(NAdam) X(NAdamOptions) X(OneCycleLR) X(Optimizer) X(OptimizerCloneableOptions) X(OptimizerOptions) \
   X(OptimizerParamGroup) X(PolynomialLR) X(RAdam) X(RAdamOptions) X(RMSprop) X(RMSpropOptions) X(ReduceLROnPlateau) \
   X(ReduceLROnPlateauScheduler) X(Rprop) X(RpropOptions) X(SGD) X(SGDOptions) X(SequentialLR) X(StepLR) \
-  X(get_cosine_schedule_with_warmup) X(get_linear_schedule_with_warmup)
+  X(get_cosine_schedule_with_warmup) X(get_cosine_with_min_lr_schedule_with_warmup) \
+  X(get_linear_schedule_with_warmup)
 #define TANDEM_NAMES_serialize(X) \
   X(InputArchive) X(OutputArchive)
 #define TANDEM_NAMES_special(X) \
