@@ -98,6 +98,9 @@ elif [ "$status" -ne 0 ] || ! diff ci/public_names.txt - <<<"$names"; then
   failed=1
 fi
 
+# LibTorch's namespaces have a using-declaration for each of them.
+if [ "$status" -ne 3 ]; then python3 ci/libtorch_namespaces.py "$1/libtorch" --check || failed=1; fi
+
 if command -v clang-format >/dev/null; then
   git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' | xargs -n 200 -P "$(nproc)" clang-format --dry-run -Werror || failed=1
 else

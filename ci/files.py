@@ -136,7 +136,7 @@ def operations():
     names = set(public_names())
     found = {}
     for kind, scope, name, file, result in tags():
-        public = scope == "tandem::Tensor" or scope == "tandem" and name in names
+        public = scope == "tandem::Tensor" or scope in ("tandem", "tandem::qualified", "qualified") and name in names
         defined = kind == "f" and file.endswith(".cpp") and os.path.dirname(file) in ROOMS
         if defined and public and "Tensor" in result and not name.endswith(("_", "_out")):
             found[name] = file

@@ -51,8 +51,12 @@ namespace rnn {}
 }  // namespace nn
 /// Optimizers and schedules of the learning rate.
 namespace optim {}
+/// Functions that argument-dependent lookup does not find. They are used as members of tandem.
+namespace qualified {}
 /// Archives: files of tensors, modules and optimizers.
 namespace serialize {}
 /// Special functions, under the names of torch.special.
 namespace special {}
+/// Tokenizers, and datasets of texts and tokens.
+namespace text {}
 }  // namespace tandem

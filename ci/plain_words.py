@@ -49,7 +49,7 @@ def comments(text):
 
 
 def changed_lines(commit):
-    out = subprocess.run(["git", "diff", "-U0", commit], cwd=ROOT, text=True, capture_output=True, check=True).stdout
+    out = subprocess.run(["git", "diff", "-U0", commit], cwd=ROOT, encoding="utf8", errors="replace", capture_output=True, check=True).stdout
     lines, name = {}, None
     for line in out.split("\n"):
         if line.startswith("+++ b/"):
@@ -66,7 +66,7 @@ def main():
     parser.add_argument("--most", type=float, default=100)
     args = parser.parse_args()
     changed = changed_lines(args.since) if args.since else None
-    names = subprocess.run(["git", "ls-files", *FOLDERS], cwd=ROOT, text=True, capture_output=True, check=True).stdout
+    names = subprocess.run(["git", "ls-files", *FOLDERS], cwd=ROOT, encoding="utf8", errors="replace", capture_output=True, check=True).stdout
     total, flagged = 0, []
     for name in names.split("\n"):
         if not name.endswith((".h", ".cpp", ".cu", ".cuh")):

@@ -14,5 +14,6 @@ ln -s "$PWD" "$unit/tandem"
 printf '#include "tandem/tandem.h"\n#include "tandem/models/models.h"\n#include "tandem/train/train.h"\n' >"$unit/unit.cpp"
 "$check" -ast-list -ast-dump-filter=tandem:: "$unit/unit.cpp" -- -std=c++20 -I"$unit" >"$unit/names"
 namespaces='amp|autocast|autograd(::graph)?|cuda|data(::(datasets|example|samplers|transforms(::functional)?))?|distributed|indexing|linalg'
-namespaces+='|logs|metrics|models|nn(::(functional|init|parallel|utils(::rnn)?))?|optim|serialize|special|train'
-grep -E "^tandem::(($namespaces)::)?[A-Za-z_][A-Za-z_0-9]*$" "$unit/names" | grep -v '::detail$' | LC_ALL=C sort -u
+namespaces+='|logs|metrics|models|nn(::(functional|init|parallel|utils(::rnn)?))?|optim|serialize|special|text|train'
+sed -i 's/^tandem::qualified::/tandem::/' "$unit/names"  # found under these names by a using-directive
+grep -E "^tandem::(($namespaces)::)?[A-Za-z_][A-Za-z_0-9]*$" "$unit/names" | grep -vE '::(detail|qualified)$' | LC_ALL=C sort -u

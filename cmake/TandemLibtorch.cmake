@@ -66,7 +66,7 @@ endforeach()
 foreach(part jit fft sparse nested)
   tandem_libtorch_header(torch/${part}.h "#error \"torch/${part}.h is not part of Tandem; docs/libtorch.md lists what is\"")
 endforeach()
-foreach(header torch/torch.h torch/other_names.h torch/script.h torch/version.h ATen/Context.h ATen/Dispatch.h
+foreach(header torch/torch.h torch/namespaces.h torch/other_names.h torch/script.h torch/version.h ATen/Context.h ATen/Dispatch.h
         c10/core/Backend.h c10/cuda/CUDAStream.h c10/macros/Macros.h c10/util/Exception.h c10/util/List.h c10/util/Logging.h
         c10/util/tempfile.h)
   configure_file(${PROJECT_SOURCE_DIR}/libtorch/${header} ${tandem_libtorch_folder}/${header} COPYONLY)

@@ -65,8 +65,13 @@ constexpr bool isIntegralType(DType dtype, bool includeBool) {
 }
 /// Whether the dtype has negative values: false for uint8 and bool.
 constexpr bool isSignedType(DType dtype) { return dtype != kUInt8 && dtype != kBool; }
+/// Functions that are found by their qualified names (tandem::toString) and within namespace tandem, but not by their
+/// arguments. Functions of the same names that a program or a library such as doctest defines do not compete with them.
+namespace qualified {
 /// LibTorch's name of the dtype: "Float", "Long", "Bool", ...
 constexpr const char* toString(DType dtype) { return detail::libtorch_name(dtype); }
+}  // namespace qualified
+using namespace qualified;
 /// Bytes of one element.
 constexpr size_t elementSize(DType dtype) { return static_cast<size_t>(detail::element_size(dtype)); }
 namespace detail {

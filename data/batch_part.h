@@ -15,6 +15,7 @@ struct BatchPart {
   BatchPart(std::vector<size_t> indices) : indices(std::move(indices)), batch(this->indices) {}
   BatchPart(std::vector<size_t> indices, std::vector<size_t> batch)
       : indices(std::move(indices)), batch(std::move(batch)) {}
+  /// Returns the indices of the part.
   operator ArrayRef<size_t>() const { return indices; }
   /// Number of examples in the part.
   size_t size() const { return indices.size(); }

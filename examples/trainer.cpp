@@ -43,6 +43,7 @@ data::datasets::TensorPairDataset spirals(int64_t count) {
 
 int main(int argc, char** argv) try {
   const std::string strategy = argc > 1 ? argv[1] : "single", folder = argc > 3 ? argv[3] : "runs/trainer";
+  const int devices = argc > 2 ? std::atoi(argv[2]) : 1;
   manual_seed(1);
   const auto training = train::DataSource(spirals(2000)).batch_size(64).shuffle(true).workers(1);
   const auto validation = train::DataSource(spirals(500)).batch_size(250);
@@ -51,7 +52,7 @@ int main(int argc, char** argv) try {
   auto best = std::make_shared<train::ModelCheckpoint>(train::ModelCheckpointOptions().monitor("val_loss"));
   train::Trainer trainer(train::TrainerOptions()
                              .strategy(strategy)
-                             .devices(argc > 2 ? std::atoi(argv[2]) : 1)
+                             .devices(devices)
                              .max_epochs(30)
                              .default_root_dir(folder)
                              .ckpt_path("last")
@@ -61,9 +62,13 @@ int main(int argc, char** argv) try {
   trainer.fit(net, training, validation);
   if (distributed::get_rank() != 0) return 0;
   std::cout << train::summary(net, data::Example<>(zeros({1, 2}), zeros({1}, kInt64)));
-  std::printf("%s: %.1f %% right after %lld epochs; best val_loss %.3f in %s\n", strategy.c_str(),
+  std::printf("%s: %.1f %% right after %lld epochs; best val_loss %.6f in %s\n", strategy.c_str(),
               100 * trainer.metrics().at("val_accuracy"), static_cast<long long>(trainer.current_epoch()),
               best->best_model_score().value_or(0), best->best_model_path().c_str());
+  std::printf("peak memory in KiB:");
+  for (int i = 0; i < devices; ++i)
+    std::printf(" %.0f", static_cast<double>(memory_stats(Device(net.parameters()[0].device().type(), i)).peak) / 1024);
+  std::printf("\n");
 } catch (const std::exception& error) {
   std::fprintf(stderr, "trainer: %s\n", error.what());
   return 1;

@@ -110,12 +110,12 @@ class GptModelImpl : public nn::Cloneable<GptModelImpl> {
   /// Loads the weights. Also accepts files of Hugging Face's GPT2LMHeadModel, whose names have the prefix
   /// "transformer.". If the head is tied, a lm_head.weight in the file is ignored in favour of wte.weight.
   void load(serialize::InputArchive& archive) override;
-  /// input_ids (N, L) int64, L up to n_positions -> logits (N, L, vocab_size) of the token that follows each position
-  /// @param attention_mask  (N, S), S being the number of cached and new tokens: 0 marks padding, which no token
-  /// attends
-  ///                        to and which positions do not count; undefined: there is no padding
-  /// @param cache           keys and values of earlier tokens, to which those of input_ids are added; gradients must be
-  ///                        disabled. Null: input_ids are the first tokens
+  /// input_ids (N, L) int64, L up to n_positions -> logits (N, L, vocab_size) of the next token
+  /// @param attention_mask  (N, S), S being the number of cached and new tokens: 0 marks padding. No token attends to
+  ///                        padding, and positions do not count it. Undefined: there is no padding
+  /// @param cache           keys and values of earlier tokens; forward adds the keys and values of input_ids. Gradients
+  /// must
+  ///                        be disabled. Null: input_ids are the first tokens
   /// @throws Error  if sizes do not match, a token is not in the vocabulary, or there are more than n_positions tokens
   Tensor forward(const Tensor& input_ids, const Tensor& attention_mask = {}, KvCache* cache = nullptr);
   /// Returns the mean cross-entropy of predicting the next token.

@@ -19,6 +19,7 @@ class LanguageModeling : public train::TrainingModule<LanguageModeling> {
   /// Returns the mean cross-entropy over all tokens of the batch.
   Tensor loss(const Tensor& logits, const data::Example<>& batch) override;
   train::Optimizers configure_optimizers() override { return make_transformer_optimizer(*this, options_); }
+  /// The model that is trained.
   GptModel model{nullptr};
 
  private:

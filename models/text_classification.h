@@ -22,6 +22,7 @@ class TextClassification : public train::TrainingModule<TextClassification, text
   Tensor loss(const Tensor& logits, const text::TextBatch& batch) override;
   void validation_step(const text::TextBatch& batch) override;
   train::Optimizers configure_optimizers() override { return make_transformer_optimizer(*this, options_); }
+  /// The model that is trained.
   BertForSequenceClassification model{nullptr};
 
  private:

@@ -178,6 +178,7 @@ using MarginRankingLossFuncOptions = MarginRankingLossOptions;
 
 // The losses of ops/loss/ with options as the last argument.
 
+/// tandem::cross_entropy with options as the last argument.
 inline Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyLossOptions& o = {}) {
   return tandem::cross_entropy(x, target, o.weight(), o.reduction(), o.ignore_index(), o.label_smoothing());
 }

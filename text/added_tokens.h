@@ -10,8 +10,8 @@ namespace tandem::text {
 
 /// A token that is found in texts before they are split into words, with the flags of tokenizer.json.
 struct AddedToken {
-  std::string content;
-  int64_t id = 0;
+  std::string content;       // the token as it is in texts
+  int64_t id = 0;            // number of the token
   bool special = true;       // left out by decode() with skip_special_tokens
   bool normalized = false;   // found in the normalized text; otherwise in the original text
   bool lstrip = false;       // includes the white space before it

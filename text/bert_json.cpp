@@ -134,7 +134,7 @@ void read_lengths(const JsonValue& file, BertTokenizerOptions& o) {
   }
 }
 
-/// Checks that the numbers in tokenizer.json are those of the tokenizer that was made of it.
+/// Checks that added_tokens, padding and post_processor give tokens the numbers that the vocabulary gives them.
 void check_numbers(const JsonValue& file, const BertTokenizer& tokenizer, const std::vector<AddedToken>& in_file) {
   const auto check = [&](const std::string& place, const std::string& token, int64_t id) {
     const std::optional<int64_t> is = tokenizer.convert_tokens_to_ids(token);

@@ -23,7 +23,7 @@ class BertNormalizer {
  private:
   void append_characters(std::u32string& characters, std::string& out) const;
   static constexpr unsigned char kDropped = 0xFF;
-  std::array<unsigned char, 128> ascii_{};  // what an ASCII character becomes, or kDropped
+  std::array<unsigned char, 128> ascii_{};  // replacement of each ASCII character, or kDropped
   bool clean_text_ = false, handle_chinese_chars_ = false, strip_accents_ = false, lowercase_ = false;
 };
 

@@ -295,10 +295,14 @@ void write_bpe_files(const std::string& folder, const BpeVocabulary& vocabulary,
     for (const char* key : {"bos_token", "eos_token", "unk_token"}) config[key] = *settings.eos_token;
   }
   if (settings.pad_token) config["pad_token"] = *settings.pad_token;
-  write("vocab.json", vocab.dump());
-  write("merges.txt", merges_txt);
-  write("tokenizer_config.json", config.dump(2) + "\n");
-  write("tokenizer.json", tokenizer.dump(2));
+  try {
+    write("vocab.json", vocab.dump());
+    write("merges.txt", merges_txt);
+    write("tokenizer_config.json", config.dump(2) + "\n");
+    write("tokenizer.json", tokenizer.dump(2));
+  } catch (const OrderedJson::exception& e) {
+    TANDEM_FAIL("GPT2Tokenizer::save: a token is not UTF-8, so JSON cannot hold it: ", e.what());
+  }
 }
 
 }  // namespace tandem::text::detail

@@ -13,6 +13,7 @@ struct TextBatch {
   Tensor attention_mask;  // int64 (rows, length): 1 for tokens, 0 for padding
   Tensor token_type_ids;  // int64 (rows, length): 0 for the first text of a pair, 1 for the second
   Tensor labels;          // int64 (rows); -100 if the texts have no labels
+  /// The tensors, for loaders and DataParallel, which move or divide them.
   auto tensor_parts() { return std::tie(input_ids, attention_mask, token_type_ids, labels); }
 };
 

@@ -66,7 +66,7 @@ class GPT2Tokenizer : public Tokenizer {
 
  private:
   void add_tokens(const std::string& source);
-  /// Returns for each ID whether it is the token of a byte or the result of a merge.
+  /// Builds merges_. Returns for each ID whether the token stands for one byte or is the result of a merge.
   std::vector<char> add_merges(const std::string& source);
   void add_added_tokens(const std::string& source, const std::vector<char>& is_mergeable);
   void add_one_token_words();

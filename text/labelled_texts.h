@@ -36,7 +36,7 @@ struct LabelledTextsOptions {
 
 /// Texts with labels. All lists that are not empty have an element for each row.
 struct LabelledTexts {
-  std::vector<std::string> texts;
+  std::vector<std::string> texts;        // first texts
   std::vector<std::string> pairs;        // second texts; empty if the rows are single texts
   std::vector<int64_t> labels;           // positions in label_names; empty if the file has no labels
   std::vector<std::string> label_names;  // names of the labels, in the order of their numbers

@@ -108,9 +108,8 @@ std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path) {
   if (const std::string file = join_path(path, "tokenizer.json"); file_exists(file)) return load_tokenizer_json(file);
   if (file_exists(join_path(path, "vocab.txt"))) return load_vocab_txt(path);
   if (has_gpt2_vocabulary(path)) return load_gpt2_tokenizer(path);
-  TANDEM_FAIL("load_tokenizer: ", path,
-              " has no tokenizer; accepted: a tokenizer.json, or a folder with tokenizer.json, or with ",
-              "vocab.txt, or with vocab.json and merges.txt, or with encoder.json and vocab.bpe");
+  TANDEM_FAIL("load_tokenizer: ", path, " has no tokenizer; accepted: a folder with tokenizer.json, with vocab.txt, ",
+              "with vocab.json and merges.txt, or with encoder.json and vocab.bpe");
 }
 
 }  // namespace tandem::text

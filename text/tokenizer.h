@@ -78,8 +78,9 @@ class Tokenizer {
   virtual std::optional<int64_t> convert_tokens_to_ids(std::string_view token) const = 0;
   /// Whether the number is that of a special token.
   virtual bool is_special(int64_t id) const = 0;
-  /// Numbers of special tokens; nullopt if the vocabulary has none.
+  /// Number of the padding token; nullopt if the vocabulary has none.
   virtual std::optional<int64_t> pad_token_id() const { return {}; }
+  /// Number of the token that ends a text; nullopt if the vocabulary has none.
   virtual std::optional<int64_t> eos_token_id() const { return {}; }
   /// Maximum number of tokens of the model's inputs, including special tokens.
   virtual int64_t model_max_length() const = 0;

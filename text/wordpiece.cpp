@@ -16,7 +16,7 @@ uint64_t read_bytes(const char* from, size_t count) {
   std::memcpy(&value, from, count);
   return value;
 }
-/// Mixes eight bytes at a time by multiplication. Keys are short, so the quality of the low bits is what counts.
+/// Mixes eight bytes at a time by multiplication. The table uses the low bits, so the high ones are mixed in.
 uint32_t hash_bytes(std::string_view key) {
   constexpr uint64_t kFactor = 0x9E3779B97F4A7C15;
   uint64_t hash = key.size() * kFactor;

@@ -1,4 +1,4 @@
-// WordPiece: a vocabulary of word pieces, in which the longest piece that begins a word is found quickly.
+// WordPiece: splits words into the longest pieces that a vocabulary has, by a hash table.
 #pragma once
 #include <cstdint>
 #include <string>

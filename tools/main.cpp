@@ -1,5 +1,5 @@
 // The `tandem` command: declares the subcommands' options and calls their functions. CLI11 takes seconds to compile, so
-// only this file, command_line.cpp, and the sources that declare the options of one command include it.
+// only this file, command_line.cpp, and files of options include it.
 #include <unistd.h>
 
 #include <algorithm>

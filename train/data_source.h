@@ -19,45 +19,80 @@ struct SourceSettings {
   bool pin_memory = false;
 };
 
+/// Determines the order of the examples of an epoch, over all ranks: a sampler of any type.
+class ExampleOrder {
+ public:
+  virtual ~ExampleOrder() = default;
+  virtual std::unique_ptr<ExampleOrder> clone() const = 0;
+  virtual data::samplers::Sampler<>& sampler() = 0;
+  /// Sets the epoch, if the sampler has a set_epoch().
+  virtual void set_epoch(size_t epoch) = 0;
+  /// Number of indices that the sampler has returned in this epoch.
+  virtual size_t index() const = 0;
+  /// Number of indices in an epoch.
+  virtual size_t size() const = 0;
+};
+template <class S> inline constexpr bool kHasSetEpoch = requires(S& sampler) { sampler.set_epoch(size_t{}); };
+template <class S> class SamplerOrder final : public ExampleOrder {
+ public:
+  explicit SamplerOrder(S sampler) : sampler_(std::move(sampler)) {}
+  std::unique_ptr<ExampleOrder> clone() const override { return std::make_unique<SamplerOrder>(sampler_); }
+  data::samplers::Sampler<>& sampler() override { return sampler_; }
+  void set_epoch(size_t epoch) override {
+    if constexpr (kHasSetEpoch<S>) sampler_.set_epoch(epoch);
+  }
+  size_t index() const override { return sampler_.index(); }
+  size_t size() const override { return sampler_.epoch_size(); }
+
+ private:
+  S sampler_;
+};
+
+/// Sizes of the batches of an epoch, over all ranks.
+struct BatchLayout {
+  size_t size = 0, batch_size = 1;  // number of examples in an epoch and in a batch
+  bool drop_last = false;
+  int64_t rows_in_batch(int64_t index) const;
+  int64_t num_batches() const;
+};
+
 /// Returns, for each batch over all ranks, the part of one rank: consecutive examples, divided as DataParallel divides
 /// a batch over devices (shard_sizes). So all strategies compute the same parts of the same batches, and each example
 /// is used exactly once. A last batch with fewer examples than ranks has no part for the last ranks.
 class SliceSampler : public data::samplers::Sampler<data::BatchPart> {
  public:
-  /// @param batch_size  number of examples in a batch over all ranks
-  /// @param lengths     see DataSource::lengths; null: the lengths do not matter
-  SliceSampler(size_t size, size_t batch_size, bool drop_last, bool shuffle, const SourceSettings& settings,
-               std::shared_ptr<const std::vector<int64_t>> lengths = nullptr);
-  void reset(std::optional<size_t> new_size = {}) override;
+  SliceSampler(std::unique_ptr<ExampleOrder> order, size_t batch_size, bool drop_last, const SourceSettings& settings);
+  SliceSampler(const SliceSampler& other)
+      : order_(other.order_->clone()),
+        layout_(other.layout_),
+        epoch_(other.epoch_),
+        rank_(other.rank_),
+        ranks_(other.ranks_) {}
+  SliceSampler& operator=(const SliceSampler&) = delete;
+  void reset(std::optional<size_t> new_size = {}) override { order_->sampler().reset(new_size); }
   /// Ignores its argument, because the sampler knows the size of the batches over all ranks.
   std::optional<data::BatchPart> next(size_t) override;
-  void save(serialize::OutputArchive& archive) const override { order_.save(archive); }
-  void load(serialize::InputArchive& archive) override;
-  void set_epoch(size_t epoch);
-  size_t epoch() const { return order_.epoch(); }
+  void save(serialize::OutputArchive& archive) const override { order_->sampler().save(archive); }
+  void load(serialize::InputArchive& archive) override { order_->sampler().load(archive); }
+  void set_epoch(size_t epoch) { order_->set_epoch(epoch_ = epoch); }
+  size_t epoch() const { return epoch_; }
   /// Positions of the examples that next() returns, counted over all ranks.
   data::detail::ExamplePositions positions() const;
-  /// Number of examples in batch `index` over all ranks, and the number of batches in an epoch.
-  int64_t rows_in_batch(int64_t index) const;
-  int64_t num_batches() const;
+  const BatchLayout& layout() const { return layout_; }
 
  private:
   /// Returns the range, within a batch of `rows` rows, of this rank's rows.
   std::pair<size_t, size_t> slice(size_t rows) const;
-  void group();
-  data::samplers::ShardSampler order_;                   // of all ranks together
-  std::shared_ptr<const std::vector<int64_t>> lengths_;  // null: batches follow order_
-  std::vector<size_t> grouped_;                          // examples of order_, grouped by length
-  size_t size_, batch_size_;
-  bool drop_last_, shuffle_;
-  uint64_t seed_;
+  std::unique_ptr<ExampleOrder> order_;  // of all ranks together
+  BatchLayout layout_;
+  size_t epoch_ = 0;
   int rank_, ranks_;
 };
 
 /// The batches of one rank.
 class BatchSource {
  public:
-  explicit BatchSource(const SliceSampler& sampler) : layout_(sampler) {}
+  explicit BatchSource(const BatchLayout& layout) : layout_(layout) {}
   virtual ~BatchSource() = default;
   /// Begins epoch `epoch`, or continues the epoch that load() has read.
   virtual void begin_epoch(size_t epoch) = 0;
@@ -71,7 +106,7 @@ class BatchSource {
   int64_t rows_in_batch(int64_t index) const { return layout_.rows_in_batch(index); }
 
  private:
-  SliceSampler layout_;  // knows the sizes of batches
+  BatchLayout layout_;
 };
 
 /// Whether a type of batches is a list of examples.
@@ -85,7 +120,7 @@ bool read_in_epoch(serialize::InputArchive& archive);
 template <class Dataset> class LoaderSource final : public BatchSource {
  public:
   LoaderSource(Dataset dataset, const SliceSampler& sampler, const data::DataLoaderOptions& options)
-      : BatchSource(sampler), loader_(std::move(dataset), sampler, options) {}
+      : BatchSource(sampler.layout()), loader_(std::move(dataset), sampler, options) {}
   void begin_epoch(size_t epoch) override {
     if (!std::exchange(continues_, false)) {
       if (std::exchange(has_rest_, false)) loader_.begin();  // drops the rest of the epoch that load() has read
@@ -161,21 +196,37 @@ class DataSource {
   /// If true, a last batch with fewer than batch_size examples is left out.
   TANDEM_ARG(bool, drop_last) = false;
   /// Length of each example, such as its number of tokens. If it is set, a batch has examples of similar lengths, so
-  /// padding wastes little. With shuffle(true), batches are chosen as samplers::LengthGroupedSampler chooses them;
-  /// without, the longest examples come first.
+  /// padding wastes little: samplers::LengthGroupedSampler chooses the batches. With shuffle(false), the longest
+  /// examples come first.
   TANDEM_ARG(std::vector<int64_t>, lengths) = {};
 
  public:
+  /// Sets the function that makes the sampler, which determines the examples of each epoch and their order:
+  ///
+  ///     source.sampler([] { return data::samplers::RandomSampler(1000); });
+  ///
+  /// Each rank calls it when it makes its loader. The sampler returns the indices of all ranks, and each rank uses its
+  /// part of every batch_size indices. So ranks must have the same order: with several ranks the sampler needs a
+  /// set_epoch(), as ShardSampler has.
+  template <class MakeSampler> DataSource& sampler(MakeSampler make_sampler) {
+    using S = std::invoke_result_t<MakeSampler&>;
+    static_assert(std::is_base_of_v<data::samplers::Sampler<>, S>, "sampler(f): f() returns a sampler of indices");
+    make_order_ = [make_sampler]() -> std::unique_ptr<detail::ExampleOrder> {
+      return std::make_unique<detail::SamplerOrder<S>>(make_sampler());
+    };
+    order_depends_on_epoch_ = detail::kHasSetEpoch<S>;
+    return *this;
+  }
   /// Number of examples.
   size_t size() const { return size_; }
   /// Makes the loader of one rank. @throws Error for invalid options
   std::unique_ptr<detail::BatchSource> open(const detail::SourceSettings& settings) const {
-    return open_(sampler(settings), loader_options(settings));
+    return open_(make_sampler(settings), loader_options(settings));
   }
 
  private:
   static size_t checked_size(std::optional<size_t> size);
-  detail::SliceSampler sampler(const detail::SourceSettings& settings) const;
+  detail::SliceSampler make_sampler(const detail::SourceSettings& settings) const;
   data::DataLoaderOptions loader_options(const detail::SourceSettings& settings) const;
   template <class Dataset> void set_dataset(Dataset dataset) {
     open_ = [dataset = std::move(dataset)](const detail::SliceSampler& sampler,
@@ -184,6 +235,8 @@ class DataSource {
     };
   }
   size_t size_;
+  std::function<std::unique_ptr<detail::ExampleOrder>()> make_order_;  // empty: as `shuffle` says
+  bool order_depends_on_epoch_ = true;                                 // and on nothing else that ranks may differ in
   std::function<std::unique_ptr<detail::BatchSource>(const detail::SliceSampler&, const data::DataLoaderOptions&)>
       open_;
 };

@@ -20,6 +20,8 @@ class Fit {
   int rank() const;
   /// Number of ranks.
   int world_size() const;
+  /// The devices that this rank trains on.
+  const std::vector<Device>& devices() const;
   /// Number of the epoch, counted from 0.
   int64_t epoch() const;
   /// Number of batches in an epoch.
@@ -34,6 +36,9 @@ class Fit {
   nn::Module& module() const;
   /// The module's optimizer. @throws Error in validate()
   optim::Optimizer& optimizer() const;
+  /// Mean loss of this rank's part of the latest training batch, on its device; undefined if the batch has no part for
+  /// this rank. To read it waits for the GPU.
+  Tensor loss() const;
   /// The latest value of each metric. All ranks have the same values.
   const std::map<std::string, double>& metrics() const;
   /// The values of the registered metrics at the last validation, on the CPU: numbers, vectors or matrices.
@@ -56,6 +61,9 @@ class Fit {
   static std::string checkpoint_path(const std::string& folder, int64_t step);
   /// Returns the sum of a number over all ranks, which must all call this.
   double sum_over_ranks(double value);
+  /// Replaces each tensor by its mean over all ranks, weighted by `weight`. All ranks must call this, with tensors of
+  /// the same shapes. If all weights are 0, the tensors stay as they are.
+  void average_over_ranks(const std::vector<Tensor>& tensors, double weight);
   /// Computes the module's forward for this rank's part of each training batch of one more epoch, without gradients.
   /// Random numbers then continue as if this had not been called.
   void forward_training_batches();
@@ -71,9 +79,11 @@ class Fit {
 
  private:
   void begin();
+  void prepare_capture();
   void run_epoch();
   void train_step();
   void finish_step();
+  void step_optimizer();
   void validate();
   void end_epoch();
   void agree_on_stop();

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tandem/parallel/checkpoint_manager.h"
+#include "tandem/train/captured_step.h"
 #include "tandem/train/running_means.h"
 #include "tandem/train/strategy.h"
 #include "tandem/train/trainer_options.h"
@@ -83,6 +84,7 @@ struct FitState {
   std::optional<Optimizers> optimizers;
   std::unique_ptr<amp::GradScaler> scaler;  // null unless the precision is 16-mixed
   StepSettings settings;
+  std::unique_ptr<CapturedStep> captured_step;        // null unless the option capture is set
   std::unique_ptr<BatchSource> training, validation;  // validation: null if there is none
   int64_t max_epochs = 0, num_batches = 0, num_validation_batches = 0, validation_interval = 0;
 
@@ -92,6 +94,7 @@ struct FitState {
   bool stopping = false;        // the same on all ranks
   bool schedules_enabled = true;
   std::set<std::string> requested_checkpoints;  // folders
+  BatchLoss loss;                               // of the latest training batch
   RunningMeans step_means, epoch_means;
   std::map<std::string, double> metrics;
   std::map<std::string, Tensor> metric_values;  // of the registered metrics, on the CPU

@@ -33,31 +33,37 @@ class DataParallelStrategy final : public Strategy {
 
   BatchResult train_batch(MicroBatch& micro_batch, const StepSettings& settings) override {
     std::map<const nn::Module*, std::vector<detail::LoggedValue>> logged;
-    const Tensor sum = with_autocast(settings, [&] {
-      return loss_in_replicas_ ? sum_of_replicas(*micro_batch.batch, logged) : sum_of_outputs(micro_batch);
+    detail::BatchLoss loss = with_autocast(settings, [&] {
+      return loss_in_replicas_ ? loss_of_replicas(micro_batch, logged) : loss_of_outputs(micro_batch);
     });
-    backward(sum, 1, settings);
-    BatchResult result{sum.detach(), module_.hooks->take_logged()};
+    backward(loss, 1, settings);
+    BatchResult result{std::move(loss), module_.hooks->take_logged()};
     for (const auto& replica : dp_.replicas())
       for (detail::LoggedValue& value : logged[replica.get()]) result.logged.push_back(std::move(value));
     return result;
   }
 
  private:
-  Tensor sum_of_replicas(const detail::AnyTree& batch,
-                         std::map<const nn::Module*, std::vector<detail::LoggedValue>>& logged) {
-    const std::vector<double> weights = shard_weights(batch);
+  detail::BatchLoss loss_of_replicas(const MicroBatch& micro_batch,
+                                     std::map<const nn::Module*, std::vector<detail::LoggedValue>>& logged) {
+    const std::vector<double> weights = shard_weights(*micro_batch.batch);
     std::mutex mutex;
+    bool are_means = true;
     const auto part = [&](nn::Module& replica, const detail::AnyTree& shard) -> nn::parallel::LossPart {
       detail::AnyTrainingModule& hooks = hooks_of(replica);
       const auto r = std::find_if(dp_.replicas().begin(), dp_.replicas().end(),
                                   [&replica](const auto& each) { return each.get() == &replica; });
-      Tensor sum = hooks.training_sum(shard, weights.at(static_cast<size_t>(r - dp_.replicas().begin())));
+      const double weight = weights.at(static_cast<size_t>(r - dp_.replicas().begin()));
+      const detail::BatchLoss loss = hooks.training_loss(shard, weight);
       const std::lock_guard lock(mutex);
       logged[&replica] = hooks.take_logged();
-      return {std::move(sum), Tensor()};
+      are_means = loss.is_mean;
+      // The mean of the batch is the sum of the shards' means, each times its part of the weight.
+      return {loss.is_mean && micro_batch.weight > 0 ? loss.value * (weight / micro_batch.weight) : loss.value,
+              Tensor()};
     };
-    return nn::parallel::total_loss(dp_.apply_to_shards(part, batch), devices_[0]);
+    const std::vector<nn::parallel::LossPart> parts = dp_.apply_to_shards(part, *micro_batch.batch);
+    return {nn::parallel::total_loss(parts, devices_[0]), micro_batch.weight, are_means};
   }
   /// Returns the weight of each shard, computed where the batch is: the host would have to wait for a shard on a GPU.
   std::vector<double> shard_weights(const detail::AnyTree& batch) const {
@@ -73,7 +79,7 @@ class DataParallelStrategy final : public Strategy {
     }
     return weights;
   }
-  Tensor sum_of_outputs(MicroBatch& micro_batch) {
+  detail::BatchLoss loss_of_outputs(MicroBatch& micro_batch) {
     const auto forward = [](nn::Module& replica, const detail::AnyTree& shard) {
       return hooks_of(replica).forward_any(shard);
     };
@@ -83,7 +89,7 @@ class DataParallelStrategy final : public Strategy {
     for (const detail::AnyTree& output : outputs) shards.push_back(collect_tree_tensors(output));
     const detail::AnyTree output = replace_tensors(outputs[0], nn::parallel::gather_batch(shards, devices_[0], 0));
     micro_batch.batch->move_to(devices_[0]);
-    return module_.hooks->loss_sum(output, *micro_batch.batch, micro_batch.weight);
+    return module_.hooks->loss_of_output(output, *micro_batch.batch, micro_batch.weight);
   }
 
   bool loss_in_replicas_;
@@ -95,12 +101,12 @@ class TrainingStepDdp final : public nn::parallel::DistributedDataParallelBase {
  public:
   TrainingStepDdp(const detail::Trainable& module, const nn::parallel::DistributedDataParallelOptions& options)
       : DistributedDataParallelBase(module.module, options), training_module_(module) {}
-  Tensor training_sum(const MicroBatch& micro_batch) {
+  detail::BatchLoss training_loss(const MicroBatch& micro_batch) {
     const nn::parallel::ForwardStatePtr forward = pre_forward(micro_batch.batch->rows());
     const GeneratorGuard guard(generator());
-    const Tensor sum = training_module_.hooks->training_sum(*micro_batch.batch, micro_batch.weight);
-    post_forward(forward, {sum});
-    return sum;
+    detail::BatchLoss loss = training_module_.hooks->training_loss(*micro_batch.batch, micro_batch.weight);
+    post_forward(forward, {loss.value});
+    return loss;
   }
   /// Joins a step as a rank without a batch. Returns the sum of all parameters. Its backward with a zero gradient
   /// gives each parameter a zero gradient, even if a parameter is NaN.
@@ -144,20 +150,24 @@ class DdpStrategy final : public Strategy {
     std::optional<nn::parallel::DistributedDataParallelBase::NoSync> no_sync;
     if (!settings.is_last) no_sync.emplace(ddp_);
     if (!micro_batch.batch) {
-      backward(ddp_.sum_of_parameters(), 0, settings);
+      detail::BatchLoss none{ddp_.sum_of_parameters()};
+      backward(none, 0, settings);
       return {};
     }
     micro_batch.batch->move_to(devices_[0]);
-    const Tensor sum = with_autocast(settings, [&] { return ddp_.training_sum(micro_batch); });
+    detail::BatchLoss loss = with_autocast(settings, [&] { return ddp_.training_loss(micro_batch); });
     // DDP averages over ranks, so the sum over ranks is the average times the number of ranks.
-    backward(sum, world_size(), settings);
-    return {sum.detach(), module_.hooks->take_logged()};
+    backward(loss, world_size(), settings);
+    return {std::move(loss), module_.hooks->take_logged()};
   }
   void begin_evaluation() override { ddp_.sync_buffers_now(); }
   double sum_over_ranks(double value) override {
     const Tensor sum = full({}, value, TensorOptions(kFloat64).device(group_->device()));
     group_->all_reduce(sum, distributed::ReduceOp::SUM, "Trainer: sum over ranks")->wait();
     return sum.item<double>();
+  }
+  void add_up_over_ranks(const Tensor& values) override {
+    group_->all_reduce(values, distributed::ReduceOp::SUM, "Trainer: tensor over ranks")->wait();
   }
   std::vector<std::string> gather(const std::string& bytes) override {
     return distributed::all_gather_bytes(bytes, group_);

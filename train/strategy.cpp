@@ -15,10 +15,10 @@ Strategy::Strategy(detail::Trainable module, std::vector<Device> devices)
 
 BatchResult Strategy::train_batch(MicroBatch& micro_batch, const StepSettings& settings) {
   micro_batch.batch->move_to(devices_[0]);
-  const Tensor sum =
-      with_autocast(settings, [&] { return module_.hooks->training_sum(*micro_batch.batch, micro_batch.weight); });
-  backward(sum, 1, settings);
-  return {sum.detach(), module_.hooks->take_logged()};
+  detail::BatchLoss loss =
+      with_autocast(settings, [&] { return module_.hooks->training_loss(*micro_batch.batch, micro_batch.weight); });
+  backward(loss, 1, settings);
+  return {std::move(loss), module_.hooks->take_logged()};
 }
 
 void Strategy::clip_gradients(double max_norm) {
@@ -44,31 +44,34 @@ std::vector<detail::LoggedValue> Strategy::evaluate(MicroBatch& micro_batch, con
   micro_batch.batch->move_to(devices_[0]);
   with_autocast(settings, [&] {
     module_.hooks->validation_any(*micro_batch.batch, micro_batch.weight);
-    return Tensor();
+    return detail::BatchLoss();
   });
   return module_.hooks->take_logged();
 }
 
-Tensor Strategy::with_autocast(const StepSettings& settings, const std::function<Tensor()>& f) const {
+detail::BatchLoss Strategy::with_autocast(const StepSettings& settings,
+                                          const std::function<detail::BatchLoss()>& f) const {
   if (!settings.autocast_dtype) return f();
   const AutocastGuard guard(devices_[0].type(), settings.autocast_dtype);
   return f();
 }
 
-void Strategy::backward(const Tensor& sum, double factor, const StepSettings& settings) {
-  TANDEM_CHECK(sum.defined() && sum.numel() == 1, "Trainer: the loss has ", sum.defined() ? sum.numel() : 0,
+void Strategy::backward(detail::BatchLoss& loss, double factor, const StepSettings& settings) {
+  const Tensor value = std::exchange(loss.value, loss.value.defined() ? loss.value.detach() : Tensor());
+  TANDEM_CHECK(value.defined() && value.numel() == 1, "Trainer: the loss has ", value.defined() ? value.numel() : 0,
                " elements; accepted: one number, the mean loss of the batch");
-  TANDEM_CHECK(sum.requires_grad(),
+  TANDEM_CHECK(value.requires_grad(),
                "Trainer: the loss of the batch does not depend on a parameter that requires a "
                "gradient; accepted: a loss of the module's output");
+  factor *= loss.sum_factor();
   // A step without losses, whose targets are all ignored, has zero gradients.
   const double total = settings.total_weight > 0 ? settings.total_weight : 1;
   Tensor gradient;
   if (settings.total_on_device.defined())
-    gradient = (factor / (settings.total_on_device + (settings.total_on_device == 0).to(kFloat64))).to(sum.dtype());
+    gradient = (factor / (settings.total_on_device + (settings.total_on_device == 0).to(kFloat64))).to(value.dtype());
   else
-    gradient = full(sum.sizes(), factor / total, sum.options());
-  (settings.scaler ? settings.scaler->scale(sum) : sum).backward(gradient.reshape(sum.sizes()));
+    gradient = full(value.sizes(), factor / total, value.options());
+  (settings.scaler ? settings.scaler->scale(value) : value).backward(gradient.reshape(value.sizes()));
 }
 
 }  // namespace tandem::train

@@ -23,8 +23,8 @@ struct StepSettings {
 
 /// Results of a batch on this rank.
 struct BatchResult {
-  Tensor loss_sum;  // undefined if this rank has no part
-  std::vector<detail::LoggedValue> logged;
+  detail::BatchLoss loss = {};  // detached; the value is undefined if this rank has no part
+  std::vector<detail::LoggedValue> logged = {};
 };
 
 /// The only part of the Trainer that differs between single, dp, dp_loss and ddp. This base class computes on one
@@ -55,8 +55,10 @@ class Strategy {
   /// Computes validation_step() for a batch. Evaluation uses the first device of a rank.
   std::vector<detail::LoggedValue> evaluate(MicroBatch& micro_batch, const StepSettings& settings);
 
-  /// Returns the sum of a number over all ranks. All ranks must call this, and the next function.
+  /// Returns the sum of a number over all ranks. All ranks must call this, and the next two functions.
   virtual double sum_over_ranks(double value) { return value; }
+  /// Adds up the elements of a tensor over all ranks, in place.
+  virtual void add_up_over_ranks(const Tensor& /*values*/) {}
   /// Returns the bytes that each rank passed, by rank.
   virtual std::vector<std::string> gather(const std::string& bytes) { return {bytes}; }
   /// Makes the calls of the other ranks fail with this reason, because this rank has failed.
@@ -64,9 +66,10 @@ class Strategy {
 
  protected:
   /// Calls f under autocast, if the settings ask for it.
-  Tensor with_autocast(const StepSettings& settings, const std::function<Tensor()>& f) const;
-  /// Runs the backward of a sum of losses, whose gradient is `factor` / total weight.
-  static void backward(const Tensor& sum, double factor, const StepSettings& settings);
+  detail::BatchLoss with_autocast(const StepSettings& settings, const std::function<detail::BatchLoss()>& f) const;
+  /// Runs the backward of a loss. The gradient of the sum of its losses is `factor` / total weight. So the mean loss of
+  /// a step with one batch has the gradient 1, as in a loop without the Trainer. Detaches the loss.
+  static void backward(detail::BatchLoss& loss, double factor, const StepSettings& settings);
   detail::Trainable module_;
   std::vector<Device> devices_;
 };

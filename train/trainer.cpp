@@ -1,8 +1,11 @@
 // The Trainer's loop: epochs of steps of batches, with validation, logging and checkpoints between them.
 #include "tandem/train/trainer.h"
 
+#include <limits>
+
 #include "tandem/core/internal.h"
 #include "tandem/nn/containers/any_value.h"
+#include "tandem/ops/ops.h"
 #include "tandem/parallel/rethrow.h"
 #include "tandem/train/evaluation_guard.h"
 #include "tandem/train/fit_state.h"
@@ -31,13 +34,32 @@ void Fit::begin() {
   TANDEM_CHECK(s.optimizers->optimizer(), "Trainer: configure_optimizers() returned no optimizer; accepted: one");
   if (s.options.precision() == "16-mixed") s.scaler = std::make_unique<amp::GradScaler>();
   s.settings.scaler = s.scaler.get();
+  if (s.options.capture()) prepare_capture();
   s.num_batches = s.options.limit_train_batches().of(s.training->num_batches(), "limit_train_batches");
   TANDEM_CHECK(s.num_batches > 0, "Trainer: limit_train_batches leaves none of ", s.training->num_batches(),
                " batches; accepted: at least one");
-  s.validation_interval = std::max<int64_t>(s.options.val_check_interval().of(s.num_batches, "val_check_interval"), 1);
+  const int64_t most = s.options.check_val_every_n_epoch() ? s.num_batches : std::numeric_limits<int64_t>::max();
+  s.validation_interval = std::max<int64_t>(s.options.val_check_interval().of(most, "val_check_interval"), 1);
   if (!s.options.ckpt_path().empty()) restore();
   s.stopping = s.options.max_steps() >= 0 && s.global_step >= s.options.max_steps();
   s.call("on_train_start", &Callback::on_train_start, *this);
+}
+
+/// Makes the step that is recorded as a Graph: everything that train_step() computes with the batch on one device.
+void Fit::prepare_capture() {
+  detail::FitState& s = *state_;
+  const TrainerOptions& o = s.options;
+  TANDEM_CHECK(world_size() == 1 && s.strategy->devices().size() == 1 && o.accumulate_grad_batches() == 1 &&
+                   o.gradient_clip_val() == 0 && !s.scaler && s.optimizers->schedules().empty(),
+               "TrainerOptions: capture is true, but a step with several devices, accumulated batches, clipping, the "
+               "precision 16-mixed or a schedule of the learning rate cannot be recorded; accepted: none of them");
+  const auto step = [&s](MicroBatch& batch) {
+    s.optimizers->optimizer()->zero_grad();
+    BatchResult result = s.strategy->train_batch(batch, s.settings);
+    s.strategy->optimizer_step(*s.optimizers->optimizer(), nullptr);
+    return result;
+  };
+  s.captured_step = std::make_unique<detail::CapturedStep>(s.strategy->devices()[0], step);
 }
 
 /// Trains an epoch, or the rest of one that a checkpoint was saved in.
@@ -78,14 +100,15 @@ void Fit::train_step() {
     s.settings.total_weight = weight;
   else
     s.strategy->add_weights(weight, s.settings);
-  s.optimizers->optimizer()->zero_grad();
+  if (!s.captured_step) s.optimizers->optimizer()->zero_grad();
   s.step_means.clear();
   for (MicroBatch& batch : batches) {
     s.settings.is_last = &batch == &batches.back();
     s.call("on_train_batch_start", &Callback::on_train_batch_start, *this, s.batches_done);
-    BatchResult result = s.strategy->train_batch(batch, s.settings);
-    if (result.loss_sum.defined())
-      result.logged.push_back({"train_loss", result.loss_sum, batch.weight, /*is_sum=*/true});
+    BatchResult result = s.captured_step ? (*s.captured_step)(batch) : s.strategy->train_batch(batch, s.settings);
+    s.loss = result.loss;
+    if (s.loss.value.defined())
+      result.logged.push_back({"train_loss", s.loss.value, batch.weight, /*is_sum=*/!s.loss.is_mean});
     for (const detail::LoggedValue& value : result.logged) {
       s.step_means.add(value);
       s.epoch_means.add(value);
@@ -96,8 +119,8 @@ void Fit::train_step() {
   }
 }
 
-/// Makes the optimizer's step, and the schedules' steps that follow it.
-void Fit::finish_step() {
+/// Makes the optimizer's step.
+void Fit::step_optimizer() {
   detail::FitState& s = *state_;
   optim::Optimizer& optimizer = *s.optimizers->optimizer();
   if (s.options.gradient_clip_val() > 0) {
@@ -106,6 +129,12 @@ void Fit::finish_step() {
   }
   s.call("on_before_optimizer_step", &Callback::on_before_optimizer_step, *this);
   s.strategy->optimizer_step(optimizer, s.scaler.get());
+}
+
+/// Makes the optimizer's step, unless a captured step has made it, and the schedules' steps that follow it.
+void Fit::finish_step() {
+  detail::FitState& s = *state_;
+  if (!s.captured_step) step_optimizer();
   ++s.global_step;
   for (const detail::Schedule& schedule : s.optimizers->schedules())
     if (s.schedules_enabled && schedule.every_step && s.global_step % schedule.frequency == 0)
@@ -120,8 +149,11 @@ void Fit::finish_step() {
 
 bool Fit::is_validation_due(int64_t batches_before) const {
   const detail::FitState& s = *state_;
-  return s.validation && (s.epoch + 1) % s.options.check_val_every_n_epoch() == 0 &&
-         s.batches_done / s.validation_interval > batches_before / s.validation_interval;
+  if (!s.validation) return false;
+  const std::optional<int64_t> every = s.options.check_val_every_n_epoch();
+  if (every && (s.epoch + 1) % *every != 0) return false;
+  const int64_t earlier = every ? 0 : s.epoch * s.num_batches;
+  return (earlier + s.batches_done) / s.validation_interval > (earlier + batches_before) / s.validation_interval;
 }
 
 void Fit::validate() {
@@ -193,6 +225,18 @@ void Fit::validate_once() {
   }
 }
 
+void Fit::average_over_ranks(const std::vector<Tensor>& tensors, double weight) {
+  if (world_size() == 1) return;
+  const NoGradGuard no_grad;
+  const double total = sum_over_ranks(weight);
+  if (total == 0) return;
+  for (const Tensor& t : tensors) {
+    const Tensor sum = t.detach().to(kFloat64) * weight;
+    state_->strategy->add_up_over_ranks(sum);
+    Tensor(t).copy_(sum / total);
+  }
+}
+
 void Fit::forward_training_batches() {
   detail::FitState& s = *state_;
   Generator scratch(s.seed, static_cast<uint64_t>(rank()));
@@ -209,6 +253,7 @@ void Fit::forward_training_batches() {
 
 int Fit::rank() const { return state_->strategy->rank(); }
 int Fit::world_size() const { return state_->strategy->world_size(); }
+const std::vector<Device>& Fit::devices() const { return state_->strategy->devices(); }
 int64_t Fit::epoch() const { return state_->epoch; }
 int64_t Fit::num_batches() const { return state_->num_batches; }
 int64_t Fit::batches_done() const { return state_->batches_done; }
@@ -218,6 +263,10 @@ nn::Module& Fit::module() const { return *state_->strategy->module().module; }
 optim::Optimizer& Fit::optimizer() const {
   TANDEM_CHECK(state_->optimizers, "Fit::optimizer: validate() has no optimizer; accepted: a call during fit()");
   return *state_->optimizers->optimizer();
+}
+Tensor Fit::loss() const {
+  const detail::BatchLoss& loss = state_->loss;
+  return loss.is_mean || !loss.value.defined() ? loss.value : loss.value / loss.weight;
 }
 const std::map<std::string, double>& Fit::metrics() const { return state_->metrics; }
 const std::map<std::string, Tensor>& Fit::metric_values() const { return state_->metric_values; }

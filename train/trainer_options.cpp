@@ -68,7 +68,10 @@ void check_options(const TrainerOptions& o) {
   check_at_least("max_epochs", o.max_epochs().value_or(0), -1, "0 or more epochs, or -1 for training without end");
   check_at_least("max_steps", o.max_steps(), -1, "0 or more steps, or -1 for no limit");
   check_at_least("accumulate_grad_batches", o.accumulate_grad_batches(), 1, "1 or more batches");
-  check_at_least("check_val_every_n_epoch", o.check_val_every_n_epoch(), 1, "1 or more epochs");
+  check_at_least("check_val_every_n_epoch", o.check_val_every_n_epoch().value_or(1), 1, "1 or more epochs, or nullopt");
+  TANDEM_CHECK(o.check_val_every_n_epoch() || o.val_check_interval().is_count(),
+               "TrainerOptions: check_val_every_n_epoch is nullopt, so val_check_interval counts the batches of the "
+               "whole training, but val_check_interval is a fraction; accepted: a number of batches");
   check_at_least("log_every_n_steps", o.log_every_n_steps(), 1, "1 or more steps");
   TANDEM_CHECK(std::isfinite(o.gradient_clip_val()) && o.gradient_clip_val() >= 0,
                "TrainerOptions: gradient_clip_val is ", o.gradient_clip_val(),
@@ -111,6 +114,12 @@ std::vector<int> resolve_numbers(const TrainerOptions& o, DeviceType type) {
   return numbers;
 }
 
+/// Adds a device. Makes virtual devices of the CPU, if there are too few.
+void use_device(detail::Placement& placement, Device device) {
+  placement.devices.push_back(device);
+  if (device.is_cpu() && cpu_device_count() <= device.index()) set_cpu_device_count(device.index() + 1);
+}
+
 struct StrategyName {
   const char* name;
   StrategyKind kind;
@@ -149,17 +158,16 @@ detail::Placement resolve_placement(const TrainerOptions& o) {
                numbers.size(), " devices; accepted: one device, or dp, dp_loss, ddp");
   if (out.kind == StrategyKind::ddp && in_job) {
     out.ranks_are_processes = true;
-    const int number = type == kCUDA ? distributed::get_node_local_rank(0) % cuda::device_count() : 0;
-    out.devices = {Device(type, number)};
+    const std::vector<int>& listed = o.devices().numbers();
+    const auto local_rank = static_cast<size_t>(distributed::get_node_local_rank(0));
+    int number = type == kCUDA ? static_cast<int>(local_rank) % cuda::device_count() : 0;
+    if (!listed.empty()) number = listed[local_rank % listed.size()];
+    use_device(out, Device(type, number));
     return out;
   }
   if (out.kind == StrategyKind::ddp) out.num_threads = static_cast<int>(numbers.size());
-  const bool has_virtual_devices = type == kCPU && out.kind != StrategyKind::ddp;
-  for (const int number : numbers) {
-    // Ranks that are threads share the CPU as one device.
-    out.devices.emplace_back(type, type == kCPU && !has_virtual_devices ? 0 : number);
-    if (has_virtual_devices && cpu_device_count() <= number) set_cpu_device_count(number + 1);
-  }
+  const bool share_cpu = type == kCPU && out.kind == StrategyKind::ddp && o.devices().numbers().empty();
+  for (const int number : numbers) use_device(out, Device(type, share_cpu ? 0 : number));
   return out;
 }
 

@@ -54,8 +54,10 @@ class TrainerOptions {
   /// "cpu", "gpu", or "auto": GPUs if there are any.
   TANDEM_ARG(std::string, accelerator) = "auto";
   /// Number of devices, or their numbers: {0, 2}. -1: all GPUs, or one CPU device. With the strategies dp and dp_loss,
-  /// several CPU devices are virtual devices of this machine's CPU. If a launcher started this process as one rank of a
-  /// job, the launcher determines the number of ranks, and each rank uses one device.
+  /// several CPU devices are virtual devices of this machine's CPU; with ddp, ranks that are threads share one CPU
+  /// device, unless numbers are given. In a job whose process group exists, or that a launcher started, the job
+  /// determines the number of ranks, and each rank uses one device: the one whose number is at its place in the list,
+  /// by its number on this machine.
   TANDEM_ARG(DeviceList, devices) = -1;
   /// "single": one device. "dp": DataParallel, which gathers the outputs before the loss. "dp_loss": DataParallel whose
   /// replicas compute the loss. "ddp": DistributedDataParallel. Its ranks are processes if a launcher (tandem launch,
@@ -78,12 +80,18 @@ class TrainerOptions {
   TANDEM_ARG(BatchCount, limit_val_batches) = 1.0;
   /// Batches from one validation to the next: a number, or a fraction of the epoch.
   TANDEM_ARG(BatchCount, val_check_interval) = 1.0;
-  /// Epochs from one epoch with validation to the next.
-  TANDEM_ARG(int64_t, check_val_every_n_epoch) = 1;
+  /// Epochs from one epoch with validation to the next. nullopt: val_check_interval, a number, counts the batches of
+  /// the whole training, not of each epoch.
+  TANDEM_ARG(std::optional<int64_t>, check_val_every_n_epoch) = 1;
   /// Steps from one report of training metrics to the next.
   TANDEM_ARG(int64_t, log_every_n_steps) = 50;
   /// If false, the first call with a shape on a GPU times several algorithms (use_deterministic_algorithms).
   TANDEM_ARG(bool, deterministic) = true;
+  /// If true, the second step is recorded as a Graph, and replayed for later batches of the same shapes. It needs the
+  /// strategy single, one batch for each step, no clipping, and precision 32 or bf16-mixed. A replay calls no code of
+  /// the module, so values that training_step() logs are left out, and callbacks before the optimizer's step do not
+  /// run.
+  TANDEM_ARG(bool, capture) = false;
   /// If set, fit() begins with manual_seed(seed). Also the seed of the order of examples, which otherwise follows from
   /// the last manual_seed().
   TANDEM_ARG(std::optional<uint64_t>, seed) = {};

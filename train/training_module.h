@@ -18,6 +18,15 @@ struct LoggedValue {
   bool is_sum = false;
 };
 
+/// The loss of a batch, as a module computes it: the mean of `weight` losses, or their sum.
+struct BatchLoss {
+  Tensor value = {};
+  double weight = 1;
+  bool is_mean = true;
+  /// Returns the derivative of the sum of the losses with respect to `value`.
+  double sum_factor() const { return is_mean ? weight : 1; }
+};
+
 /// Interface through which the Trainer calls a module of any type.
 class AnyTrainingModule {
  public:
@@ -32,11 +41,11 @@ class AnyTrainingModule {
   virtual double weight_of(const AnyTree& batch) = 0;
   /// Whether weight_of() is the number of rows, so that ranks need not tell each other.
   virtual bool is_weighted_by_rows() const = 0;
-  /// Returns the sum of the losses of a batch: training_step() times `weight`.
-  virtual Tensor training_sum(const AnyTree& batch, double weight) = 0;
-  /// Returns the output for a batch, and the sum of the losses of an output. Both together are training_sum().
+  /// Returns the loss of a batch, as training_step() computes it.
+  virtual BatchLoss training_loss(const AnyTree& batch, double weight) = 0;
+  /// Returns the output for a batch, and the loss of an output. Both together are training_loss().
   virtual AnyTree forward_any(const AnyTree& batch) = 0;
-  virtual Tensor loss_sum(const AnyTree& output, const AnyTree& batch, double weight) = 0;
+  virtual BatchLoss loss_of_output(const AnyTree& output, const AnyTree& batch, double weight) = 0;
   /// Whether the class has a training_step() of its own, so that its outputs cannot be gathered before the loss.
   virtual bool has_own_training_step() const = 0;
   virtual void validation_any(const AnyTree& batch, double weight) = 0;
@@ -132,13 +141,14 @@ class TrainingModule : public nn::Cloneable<Derived>, public detail::TypedTraini
   bool has_own_training_step() const override {
     return !std::is_same_v<decltype(&Derived::training_step), Tensor (TrainingModule::*)(const Batch&)>;
   }
-  Tensor training_sum(const detail::AnyTree& batch, double weight) override {
+  detail::BatchLoss training_loss(const detail::AnyTree& batch, double weight) override {
     this->weight_ = weight;
-    return training_step(batch.get<Batch>()) * weight;
+    return {training_step(batch.get<Batch>()), weight};
   }
-  Tensor loss_sum(const detail::AnyTree& output, const detail::AnyTree& batch, double weight) override {
+  detail::BatchLoss loss_of_output(const detail::AnyTree& output, const detail::AnyTree& batch,
+                                   double weight) override {
     this->weight_ = weight;
-    return loss(output.get<Output>(), batch.get<Batch>()) * weight;
+    return {loss(output.get<Output>(), batch.get<Batch>()), weight};
   }
   void validation_any(const detail::AnyTree& batch, double weight) override {
     this->weight_ = weight;
@@ -170,7 +180,8 @@ class NetWithLoss : public nn::parallel::detail::WrapperModule,
         net_(std::move(net)),
         loss_(std::move(loss)),
         make_optimizer_(std::move(make_optimizer)) {
-    if constexpr (requires { loss_->options.reduction(); }) check_loss_averages(loss_->options.reduction());
+    if constexpr (requires { loss_->options.reduction(); })
+      check_loss_averages(nn::parallel::detail::plain_reduction(loss_->options.reduction()));
     if constexpr (kCountsTargets<Loss>) {
       auto options = loss_->options;
       sum_loss_ = Loss(options.reduction(Reduction::sum));
@@ -198,26 +209,27 @@ class NetWithLoss : public nn::parallel::detail::WrapperModule,
   }
   bool is_weighted_by_rows() const override { return !kCountsTargets<Loss>; }
   bool has_own_training_step() const override { return false; }
-  Tensor training_sum(const AnyTree& batch, double weight) override {
-    return sum(tandem::detail::call_module(*this, batch.get<Batch>()), batch.get<Batch>(), weight);
+  BatchLoss training_loss(const AnyTree& batch, double weight) override {
+    return compute_loss(tandem::detail::call_module(*this, batch.get<Batch>()), batch.get<Batch>(), weight);
   }
-  Tensor loss_sum(const AnyTree& output, const AnyTree& batch, double weight) override {
-    return sum(output.get<Output>(), batch.get<Batch>(), weight);
+  BatchLoss loss_of_output(const AnyTree& output, const AnyTree& batch, double weight) override {
+    return compute_loss(output.get<Output>(), batch.get<Batch>(), weight);
   }
   void validation_any(const AnyTree& batch, double weight) override {
-    this->logged_.push_back({"val_loss", training_sum(batch, weight), weight, /*is_sum=*/true});
+    const BatchLoss loss = training_loss(batch, weight);
+    this->logged_.push_back({"val_loss", loss.value, weight, /*is_sum=*/!loss.is_mean});
   }
 
  private:
-  Tensor sum(const Output& output, const Batch& batch, double weight) {
+  BatchLoss compute_loss(const Output& output, const Batch& batch, double weight) {
     if constexpr (kCountsTargets<Loss>) {
       if (!batch.target.is_floating_point()) {
         Tensor& class_weight = sum_loss_->options.weight();
         if (class_weight.defined()) class_weight = class_weight.to(output.device());
-        return sum_loss_(nn::parallel::detail::upcast_for_sum(output), batch.target);
+        return {sum_loss_(nn::parallel::detail::upcast_for_sum(output), batch.target), weight, /*is_mean=*/false};
       }
     }
-    return loss_(output, batch.target) * weight;
+    return {loss_(output, batch.target), weight};
   }
   Net net_;
   Loss loss_;

@@ -23,17 +23,23 @@ std::vector<size_t> detail::group_by_length(std::vector<size_t> order, const std
   return grouped;
 }
 
-LengthGroupedSampler::LengthGroupedSampler(std::vector<int64_t> lengths, size_t batch_size, uint64_t seed)
-    : order_(lengths.size(), 1, 0, {.shuffle = true, .seed = seed}),
+LengthGroupedSampler::LengthGroupedSampler(std::vector<int64_t> lengths, size_t batch_size, uint64_t seed, bool shuffle)
+    : order_(lengths.size(), 1, 0, {.shuffle = shuffle, .seed = seed}),
       lengths_(std::make_shared<const std::vector<int64_t>>(std::move(lengths))),
       batch_size_(batch_size),
-      seed_(seed) {
+      seed_(seed),
+      shuffle_(shuffle) {
   TANDEM_CHECK(!lengths_->empty() && batch_size > 0, "LengthGroupedSampler: there are ", lengths_->size(),
                " lengths, and batch_size is ", batch_size, "; accepted: 1 or more of both");
   group();
 }
 void LengthGroupedSampler::group() {
-  indices_ = detail::group_by_length(order_.indices(), *lengths_, batch_size_, seed_ + order_.epoch());
+  indices_ = order_.indices();
+  if (shuffle_)
+    indices_ = detail::group_by_length(std::move(indices_), *lengths_, batch_size_, seed_ + order_.epoch());
+  else
+    std::stable_sort(indices_.begin(), indices_.end(),
+                     [&](size_t a, size_t b) { return (*lengths_)[a] > (*lengths_)[b]; });
 }
 void LengthGroupedSampler::reset(std::optional<size_t> new_size) {
   TANDEM_CHECK(!new_size || *new_size == lengths_->size(), "LengthGroupedSampler: the dataset has ", *new_size,

@@ -22,8 +22,9 @@ class LengthGroupedSampler : public Sampler<> {
  public:
   /// @param lengths     length of each example, such as EncodedTexts::lengths()
   /// @param batch_size  number of examples that each next() asks for
+  /// @param shuffle     if false, the longest examples come first, in every epoch
   /// @throws Error if there are no lengths, or batch_size is 0
-  LengthGroupedSampler(std::vector<int64_t> lengths, size_t batch_size, uint64_t seed = 0);
+  LengthGroupedSampler(std::vector<int64_t> lengths, size_t batch_size, uint64_t seed = 0, bool shuffle = true);
   /// @throws Error if `new_size` is not the number of lengths
   void reset(std::optional<size_t> new_size = {}) override;
   /// @throws Error if the batch size is not the constructor's
@@ -33,6 +34,7 @@ class LengthGroupedSampler : public Sampler<> {
   /// Sets the epoch. This takes effect at the next reset(), or at once if next() has returned no index of this epoch
   /// yet.
   void set_epoch(size_t epoch);
+  /// Returns the epoch.
   size_t epoch() const noexcept { return order_.epoch(); }
   /// Returns the number of indices in an epoch.
   size_t epoch_size() const noexcept { return indices_.size(); }
@@ -47,6 +49,7 @@ class LengthGroupedSampler : public Sampler<> {
   std::shared_ptr<const std::vector<int64_t>> lengths_;
   size_t batch_size_;
   uint64_t seed_;
+  bool shuffle_;
   std::vector<size_t> indices_;
 };
 

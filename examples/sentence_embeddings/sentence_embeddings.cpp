@@ -71,7 +71,7 @@ Arguments parse_arguments(int argc, char** argv) {
 void print_tokens(const models::SentenceTransformer& model, const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     const char* separator = "";
-    for (const int64_t id : model.tokenizer.encode(line)) {
+    for (const int64_t id : model.tokenizer.encode(line).ids) {
       std::printf("%s%lld", separator, static_cast<long long>(id));
       separator = " ";
     }

@@ -1,6 +1,8 @@
 // LibTorch's global context: switches of libraries and algorithms. A switch acts where Tandem has one; a comment says
 // which switches only keep their value.
 #pragma once
+#include <string_view>
+
 #include "tandem/core/algorithms.h"
 #include "tandem/core/device.h"
 #include "tandem/core/generator.h"
@@ -45,6 +47,50 @@ class Context {
   /// Returns false: CPUs that flush denormals would give other results than those that do not.
   bool setFlushDenormal(bool) { return false; }
 
+// A switch with LibTorch's names of the function that sets it and of the one that returns it.
+#define TANDEM_SWITCH_WITHOUT_EFFECT(set, get, initially) \
+  void set(bool wanted) { get##_ = wanted; }              \
+  bool get() const { return get##_; }                     \
+                                                          \
+ private:                                                 \
+  bool get##_ = initially;                                \
+                                                          \
+ public:
+  // Choices of algorithms for attention. Tandem chooses by the sizes.
+  TANDEM_SWITCH_WITHOUT_EFFECT(setSDPUseFlash, userEnabledFlashSDP, true)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setSDPUseFA3, userEnabledFA3SDP, false)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setSDPUseFA4, userEnabledFA4SDP, false)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setSDPUseMemEfficient, userEnabledMemEfficientSDP, true)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setSDPUseMath, userEnabledMathSDP, true)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setSDPUseCuDNN, userEnabledCuDNNSDP, true)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setSDPUseOverrideable, userEnabledOverrideableSDP, true)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setAllowFP16BF16ReductionMathSDP, allowFP16BF16ReductionMathSDP, false)
+  // Sums of half types. Tandem adds them in float32.
+  TANDEM_SWITCH_WITHOUT_EFFECT(setAllowFP16AccumulationCuBLAS, allowFP16AccumulationCuBLAS, false)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setAllowFP16ReductionCPU, allowFP16ReductionCPU, false)
+  /// @throws Error if reduction in half precision is allowed without splits, as in LibTorch
+  void setAllowFP16ReductionCuBLAS(bool allowed, bool allow_splitk = true) {
+    check_reduction(allowed, allow_splitk);
+    fp16_reduction_ = allowed;
+  }
+  bool allowFP16ReductionCuBLAS() const { return fp16_reduction_; }
+  void setAllowBF16ReductionCuBLAS(bool allowed, bool allow_splitk = true) {
+    check_reduction(allowed, allow_splitk);
+    bf16_reduction_ = allowed;
+  }
+  bool allowBF16ReductionCuBLAS() const { return bf16_reduction_; }
+  // Libraries that Tandem does not use, or uses in one way only.
+  TANDEM_SWITCH_WITHOUT_EFFECT(setAllowTF32OneDNN, allowTF32OneDNN, false)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setDeterministicMkldnn, deterministicMkldnn, true)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setUserEnabledNNPACK, userEnabledNNPACK, true)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setImmediateMiopen, immediateMiopen, false)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setDeterministicFillUninitializedMemory, deterministicFillUninitializedMemory, true)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setReleaseWeightsWhenPrepacking, releaseWeightsWhenPrepacking, true)
+  TANDEM_SWITCH_WITHOUT_EFFECT(setDisplayVmapFallbackWarnings, areVmapFallbackWarningsEnabled, false)
+#undef TANDEM_SWITCH_WITHOUT_EFFECT
+  /// Does nothing, because all operations are deterministic.
+  static void alertNotDeterministic(std::string_view /*caller*/) {}
+
   // ---- what this build and this machine have
   static bool hasCUDA() { return cuda::is_available(); }
   static bool hasMPS() { return false; }
@@ -53,6 +99,15 @@ class Context {
   static bool hasMKL() { return false; }
   static bool hasOpenMP() { return false; }
   static bool hasLAPACK() { return true; }
+  static bool hasCUDART() { return hasCUDA(); }
+  static bool hasROCM() { return false; }
+  static bool hasMAGMA() { return false; }
+  static bool hasMTIA() { return false; }
+  static bool hasIPU() { return false; }
+  static bool hasXLA() { return false; }
+  static bool hasHPU() { return false; }
+  static bool hasMAIA() { return false; }
+  static bool hasLazy() { return false; }
 
   /// Returns the default generator of a device.
   Generator& defaultGenerator(Device device) const { return default_generator(device); }
@@ -61,7 +116,11 @@ class Context {
   void lazyInitDevice(DeviceType) const {}
 
  private:
-  bool warn_only_ = false, cudnn_ = true, mkldnn_ = true;
+  static void check_reduction(bool allowed, bool allow_splitk) {
+    TANDEM_CHECK(allow_splitk || !allowed,
+                 "allow_splitk=False is not supported when reduced precision reductions are enabled");
+  }
+  bool warn_only_ = false, cudnn_ = true, mkldnn_ = true, fp16_reduction_ = true, bf16_reduction_ = true;
   int benchmark_limit_ = 10;
 };
 inline Context& globalContext() {

@@ -1,5 +1,6 @@
 // LibTorch's names for features that Tandem has under another name, and a few small classes.
 #pragma once
+#include <complex>
 #include <string_view>
 
 #include "tandem/autograd/node.h"
@@ -39,6 +40,10 @@ template <class T> class OptionalArrayRef {
   std::optional<ArrayRef<T>> list_;
 };
 using OptionalIntArrayRef = OptionalArrayRef<int64_t>;
+
+/// The type of the real part of a number.
+template <class T> struct scalar_value_type { using type = T; };
+template <class T> struct scalar_value_type<std::complex<T>> { using type = T; };
 
 /// Returns "CPU" or "CUDA", or the name in lower case.
 inline std::string DeviceTypeName(DeviceType type, bool lower_case = false) {

@@ -27,3 +27,6 @@ using jit::Module;
 }  // namespace script
 
 }  // namespace tandem::jit
+namespace torch {
+namespace jit = tandem::jit;
+}  // namespace torch

@@ -121,11 +121,6 @@ template <class First, class Second> ostream& operator<<(ostream& out, const pai
 }
 }  // namespace std
 
-namespace torch = tandem;
-namespace at = tandem;
-namespace c10 = tandem;
-namespace c10d = tandem::distributed;
-
 namespace tandem {
 /// Prints a tensor as `out << x` does, but with lines of `linesize` characters. The overload without a stream prints to
 /// std::cout.
@@ -143,3 +138,7 @@ struct TypeMeta {
   template <class T> static tandem::DType Make() { return tandem::detail::dtype_of<T>(); }
 };
 }  // namespace caffe2
+
+#ifndef TANDEM_WITHOUT_TORCH_NAMESPACES  // set while ci/libtorch_namespaces.py lists the names
+#include "torch/namespaces.h"
+#endif

@@ -61,6 +61,13 @@ class TensorIndex {
   /// Ellipsis, written as a string. @throws Error unless the string is "..."
   TensorIndex(const char* ellipsis);
   TensorIndex(Tensor index) : entry(std::move(index)) {}
+  /// A missing tensor selects the whole dimension.
+  TensorIndex(const std::optional<Tensor>& index) {
+    if (index)
+      entry = *index;
+    else
+      entry = Slice();
+  }
   /// Whether the entry is None.
   bool is_none() const { return std::holds_alternative<std::monostate>(entry); }
   /// Whether the entry is Ellipsis.

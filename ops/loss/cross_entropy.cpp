@@ -71,8 +71,8 @@ Tensor cross_entropy_prob_target(const Tensor& x, const Tensor& given, const Ten
 }
 }  // namespace
 
-Tensor cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight, LossReduction reduction,
-                     int64_t ignore_index, double label_smoothing) {
+Tensor qualified::cross_entropy(const Tensor& x, const Tensor& given, const Tensor& weight, LossReduction reduction,
+                                int64_t ignore_index, double label_smoothing) {
   if (const Autocast cast{cast_policy::cross_entropy, x, given, weight})
     return cross_entropy(cast(x), cast(given), cast(weight), reduction, ignore_index, label_smoothing);
   TANDEM_CHECK(label_smoothing >= 0 && label_smoothing <= 1,

@@ -4,6 +4,7 @@
 
 namespace tandem {
 
+namespace qualified {  // LibTorch has cross_entropy in torch::nn::functional only, so programs define their own
 /// Returns the loss of a classifier with logits x: nll_loss of log_softmax(x). label_smoothing, in [0, 1], mixes the
 /// target with the uniform distribution. Without smoothing, one kernel computes both steps, and backward reads x again,
 /// so x must not be changed in place before backward.
@@ -16,6 +17,8 @@ namespace tandem {
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                      detail::LossReduction reduction = Reduction::mean, int64_t ignore_index = -100,
                      double label_smoothing = 0);
+}  // namespace qualified
+using namespace qualified;
 /// Alias of cross_entropy.
 inline Tensor cross_entropy_loss(const Tensor& x, const Tensor& target, const Tensor& weight = {},
                                  detail::LossReduction reduction = Reduction::mean, int64_t ignore_index = -100,

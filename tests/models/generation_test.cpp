@@ -78,6 +78,11 @@ TEST_CASE("A cache gives the logits of the whole text, in parts of any length", 
     CHECK(model(ids.narrow(1, 4, 5), masked(9), &cache).allclose(whole.narrow(1, 4, 5), 1e-10, 1e-10));
     CHECK_THROWS_WITH(cache.crop(10), Contains("crop to 10 tokens; accepted: 0 to 9"));
   }
+  {
+    const InferenceMode inference;
+    KvCache cache = model->make_cache(2, 9);
+    CHECK(model(ids, Tensor(), &cache).allclose(model(ids), 1e-10, 1e-10));
+  }
   // Padding before a text does not change the text's logits.
   CHECK(model(ids, mask)[1].narrow(0, 2, 7).allclose(model(ids[1].narrow(0, 2, 7).unsqueeze(0))[0], 1e-10, 1e-10));
 }

@@ -34,6 +34,10 @@ TEST_CASE("GPT and BERT call their blocks and the head so that hooks run", "[mod
   gpt->lm_head->register_forward_hook([&](nn::Module&, const Tensors&, const Tensors&) { calls += 10; });
   gpt(zeros({1, 3}, kInt64));
   CHECK(calls == 12);
+  // A context and a mask are optional, so blocks can stand in a Sequential.
+  const GptConfig small = tiny_gpt();
+  nn::Sequential blocks{models::GptBlock(small), models::GptBlock(small)};
+  CHECK(blocks->forward(randn({1, 3, 16})).sizes() == IntArrayRef({1, 3, 16}));
   models::BertEncoder bert(models::BertConfig().hidden_size(8).num_hidden_layers(3).num_attention_heads(2));
   count(*bert->layer);
   bert(randn({1, 3, 8}), Tensor());

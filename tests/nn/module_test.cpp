@@ -53,7 +53,7 @@ bool same_state(const nn::Module& a, const nn::Module& b) {
   for (const auto& item : ours) same = same && item->equal(theirs[item.key()]);
   return same;
 }
-template <class M> std::string text(const M& module) {
+template <class M> std::string print_to_string(const M& module) {
   std::ostringstream out;
   out << module;
   return out.str();
@@ -272,42 +272,46 @@ TEST_CASE("a state must have the module's names and shapes, or nothing is change
 
 TEST_CASE("modules print as they do in Python", "[nn][module]") {  // texts from PyTorch 2.15
   using namespace nn;
-  CHECK(text(Linear(2, 3)) == "Linear(in_features=2, out_features=3, bias=True)");
-  CHECK(text(Conv2d(1, 32, 3)) == "Conv2d(1, 32, kernel_size=(3, 3), stride=(1, 1))");
-  CHECK(text(Conv2d(Conv2dOptions(2, 4, {3, 1}).stride({2, 1}).padding(1).dilation(2).groups(2).bias(false))) ==
+  CHECK(print_to_string(Linear(2, 3)) == "Linear(in_features=2, out_features=3, bias=True)");
+  CHECK(print_to_string(Conv2d(1, 32, 3)) == "Conv2d(1, 32, kernel_size=(3, 3), stride=(1, 1))");
+  CHECK(print_to_string(
+            Conv2d(Conv2dOptions(2, 4, {3, 1}).stride({2, 1}).padding(1).dilation(2).groups(2).bias(false))) ==
         "Conv2d(2, 4, kernel_size=(3, 1), stride=(2, 1), padding=(1, 1), dilation=(2, 2), groups=2, bias=False)");
-  CHECK(
-      text(ConvTranspose2d(ConvTranspose2dOptions(2, 4, 3).stride(2).padding(1).output_padding({1, 0}).bias(false))) ==
-      "ConvTranspose2d(2, 4, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1), output_padding=(1, 0), bias=False)");
-  CHECK(text(Conv1d(Conv1dOptions(2, 4, 3).padding(1))) == "Conv1d(2, 4, kernel_size=(3,), stride=(1,), padding=(1,))");
-  CHECK(text(ConvTranspose1d(2, 4, 3)) == "ConvTranspose1d(2, 4, kernel_size=(3,), stride=(1,))");
-  CHECK(text(BatchNorm1d(5)) ==
+  CHECK(print_to_string(
+            ConvTranspose2d(ConvTranspose2dOptions(2, 4, 3).stride(2).padding(1).output_padding({1, 0}).bias(false))) ==
+        "ConvTranspose2d(2, 4, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1), output_padding=(1, 0), bias=False)");
+  CHECK(print_to_string(Conv1d(Conv1dOptions(2, 4, 3).padding(1))) ==
+        "Conv1d(2, 4, kernel_size=(3,), stride=(1,), padding=(1,))");
+  CHECK(print_to_string(ConvTranspose1d(2, 4, 3)) == "ConvTranspose1d(2, 4, kernel_size=(3,), stride=(1,))");
+  CHECK(print_to_string(BatchNorm1d(5)) ==
         "BatchNorm1d(5, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)");
-  CHECK(text(BatchNorm2d(BatchNorm2dOptions(64).momentum(nullopt).affine(false))) ==
+  CHECK(print_to_string(BatchNorm2d(BatchNorm2dOptions(64).momentum(nullopt).affine(false))) ==
         "BatchNorm2d(64, eps=1e-05, momentum=None, affine=False, bias=False, track_running_stats=True)");
-  CHECK(text(LayerNorm(LayerNormOptions({5}))) == "LayerNorm((5,), eps=1e-05, elementwise_affine=True, bias=True)");
-  CHECK(text(Embedding(EmbeddingOptions(10, 3).padding_idx(1))) == "Embedding(10, 3, padding_idx=1)");
-  CHECK(text(ReLU()) == "ReLU()");
-  CHECK(text(ReLU(ReLUOptions(true))) == "ReLU(inplace=True)");
-  CHECK(text(GELU()) == "GELU(approximate='none')");
-  CHECK(text(ELU()) == "ELU(alpha=1.0)");
-  CHECK(text(LeakyReLU()) == "LeakyReLU(negative_slope=0.01)");
-  CHECK(text(LogSoftmax(-1)) == "LogSoftmax(dim=-1)");
-  CHECK(text(MaxPool2d(2)) == "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)");
-  CHECK(text(MaxPool2d(MaxPool2dOptions({3, 2}).stride(1))) ==
+  CHECK(print_to_string(LayerNorm(LayerNormOptions({5}))) ==
+        "LayerNorm((5,), eps=1e-05, elementwise_affine=True, bias=True)");
+  CHECK(print_to_string(Embedding(EmbeddingOptions(10, 3).padding_idx(1))) == "Embedding(10, 3, padding_idx=1)");
+  CHECK(print_to_string(ReLU()) == "ReLU()");
+  CHECK(print_to_string(ReLU(ReLUOptions(true))) == "ReLU(inplace=True)");
+  CHECK(print_to_string(GELU()) == "GELU(approximate='none')");
+  CHECK(print_to_string(ELU()) == "ELU(alpha=1.0)");
+  CHECK(print_to_string(LeakyReLU()) == "LeakyReLU(negative_slope=0.01)");
+  CHECK(print_to_string(LogSoftmax(-1)) == "LogSoftmax(dim=-1)");
+  CHECK(print_to_string(MaxPool2d(2)) == "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)");
+  CHECK(print_to_string(MaxPool2d(MaxPool2dOptions({3, 2}).stride(1))) ==
         "MaxPool2d(kernel_size=(3, 2), stride=1, padding=0, dilation=1, ceil_mode=False)");
-  CHECK(text(AvgPool2d(2)) == "AvgPool2d(kernel_size=2, stride=2, padding=0)");
-  CHECK(text(AdaptiveAvgPool2d(AdaptiveAvgPool2dOptions({2, 3}))) == "AdaptiveAvgPool2d(output_size=(2, 3))");
-  CHECK(text(Flatten()) == "Flatten(start_dim=1, end_dim=-1)");
-  CHECK(text(Dropout2d(0.25)) == "Dropout2d(p=0.25, inplace=False)");
-  CHECK(text(CrossEntropyLoss()) == "CrossEntropyLoss()");
-  CHECK(text(Sequential()) == "Sequential()");
-  CHECK(text(Block(2)) ==
+  CHECK(print_to_string(AvgPool2d(2)) == "AvgPool2d(kernel_size=2, stride=2, padding=0)");
+  CHECK(print_to_string(AdaptiveAvgPool2d(AdaptiveAvgPool2dOptions({2, 3}))) ==
+        "AdaptiveAvgPool2d(output_size=(2, 3))");
+  CHECK(print_to_string(Flatten()) == "Flatten(start_dim=1, end_dim=-1)");
+  CHECK(print_to_string(Dropout2d(0.25)) == "Dropout2d(p=0.25, inplace=False)");
+  CHECK(print_to_string(CrossEntropyLoss()) == "CrossEntropyLoss()");
+  CHECK(print_to_string(Sequential()) == "Sequential()");
+  CHECK(print_to_string(Block(2)) ==
         "Block(\n"
         "  (fc): Linear(in_features=2, out_features=2, bias=True)\n"
         "  (norm): BatchNorm1d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)\n"
         ")");
-  CHECK(text(Sequential(Sequential(Linear(2, 2), ReLU()), Flatten())) ==
+  CHECK(print_to_string(Sequential(Sequential(Linear(2, 2), ReLU()), Flatten())) ==
         "Sequential(\n"
         "  (0): Sequential(\n"
         "    (0): Linear(in_features=2, out_features=2, bias=True)\n"
@@ -316,8 +320,8 @@ TEST_CASE("modules print as they do in Python", "[nn][module]") {  // texts from
         "  (1): Flatten(start_dim=1, end_dim=-1)\n"
         ")");
   struct Leaf : Module {};
-  CHECK(text(Leaf()) == "Leaf()");
-  CHECK(text(Module("named")) == "named()");
+  CHECK(print_to_string(Leaf()) == "Leaf()");
+  CHECK(print_to_string(Module("named")) == "named()");
 }
 
 TEST_CASE("Sequential takes modules, names and functions, and hands them out", "[nn][containers]") {

@@ -23,6 +23,7 @@ TEST_CASE("loss() takes loss modules and functions", "[parallel][dp][loss]") {
   CHECK(close(dp.loss(by_rows, x, target), (net(x) - target).abs().sum() / 5));
   CHECK_THROWS_WITH(dp.loss(nn::MSELoss(nn::MSELossOptions().reduction(kNone)), x, target),
                     Contains("Reduction::none"));
+  CHECK_THROWS_WITH(dp.loss(nn::KLDivLoss(kNone), x, target), Contains("Reduction::none"));
   const auto wrong = [](const Tensor& out, const Tensor&) { return LossPart{out, Tensor()}; };
   CHECK_THROWS_WITH(dp.loss(wrong, x, target), Contains("a sum of (2, 2)"));
 }
@@ -45,6 +46,9 @@ TEST_CASE("loss() of every loss module of two inputs is the module's loss of the
   check(nn::SmoothL1Loss(), numbers);
   check(nn::HuberLoss(), numbers);
   check(nn::BCEWithLogitsLoss(), numbers);
+  check(nn::KLDivLoss(), numbers);
+  check(nn::KLDivLoss(kBatchMean), numbers);
+  check(nn::KLDivLoss(nn::KLDivLossOptions(kSum).log_target(true)), numbers);
   check(nn::PoissonNLLLoss(), numbers);
   check(nn::SoftMarginLoss(), signs);
   check(nn::HingeEmbeddingLoss(), signs);

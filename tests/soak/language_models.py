@@ -56,8 +56,9 @@ def check_gradients(program, folder, name, kind, model, ids, labels, limits):
     loss.backward()
     loss_error = abs(ours["loss"].item() - loss.item()) / abs(loss.item())
     check(f"{name}: loss {ours['loss'].item()} instead of {loss.item()}", loss_error < limits[0])
-    # Softmax ignores a constant that is added to all keys, so gradients of their biases are zero but for rounding errors.
-    least = 1e-4 * torch.stack([p.grad.norm() for p in model.parameters()]).norm()
+    # Softmax ignores a constant that is added to all keys, so gradients of key biases are only rounding errors. Gradients
+    # below a thousandth of the whole norm are therefore compared with that.
+    least = 1e-3 * torch.stack([p.grad.norm() for p in model.parameters()]).norm()
     errors = {k: relative(ours["gradient." + k], p.grad, least) for k, p in model.named_parameters()}
     worst = max(errors, key=errors.get)
     check(f"{name}: the gradient of {worst} differs by {errors[worst]:.1e}", errors[worst] < limits[1])

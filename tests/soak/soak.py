@@ -129,6 +129,9 @@ def parts():
              "to the store", ["./run", "faults", "--kills", "200", "--seed", "SEED"], 2, judge_faults, "seven of them"),
         Part("restarts", "200 ranks killed in jobs that start again, whose results are those of jobs without faults",
              ["./run", "faults", "--kills", "200", "--seed", "SEED", "--max-restarts", "3"], 3, judge_faults, "three of them"),
+        Part("trainer-restarts", "100 ranks killed in jobs of the Trainer that start again, whose results are those of jobs without "
+             "faults", ["./run", "faults", "--kills", "100", "--seed", "SEED", "--max-restarts", "3", "--trainer", "1"], 3,
+             judge_faults, "three of them"),
         Part("fuzz", "libFuzzer, ten minutes for each target: IDX files, CSV files, labelled texts, token files, "
              "tokenizer.json, byte-level BPE, archives, the store's protocol",
              ["./run", "fuzz", "600"], 1, judge_fuzz, "the inputs of tests/fuzz/corpus, and 100,000 changed files"),

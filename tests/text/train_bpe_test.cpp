@@ -76,6 +76,9 @@ TEST_CASE("train_bpe merges the pair with the smallest numbers among equally fre
   CHECK(tokenizer.tokenize("aaaaa") == std::vector<std::string>{"aa", "aa", "a"});
   CHECK(tokenizer.eos_token_id() == std::nullopt);
   CHECK(train_bpe({}, options).vocab_size() == 256);
+  const test::TemporaryFolder folder;
+  options.special_tokens({"\xff"});
+  CHECK_THROWS_WITH(train_bpe({}, options).save(folder.path()), Contains("a token is not UTF-8"));
 }
 
 TEST_CASE("train_bpe refuses options without a meaning", "[text]") {

@@ -87,7 +87,7 @@ TEST_CASE("a wrong call says what is accepted, names no place in the sources, an
       {{"finetune", "--test", "test.tsv"}, {"--test needs --train and --validation"}},
       {{"finetune", "--strategy", "fsdp"}, {"--strategy: 'fsdp' is not known; accepted: single, dp, dp_loss, ddp"}},
       {{"finetune", "--schedule", "step"}, {"--schedule: 'step' is not known; accepted: linear, cosine, constant"}},
-      {{"finetune", "--warmup", "2"}, {"--warmup: '2' is out of range; accepted: 0 to 1"}},
+      {{"finetune", "--warmup", "2"}, {"--warmup: '2' is out of range; accepted: a number of 0 to 1"}},
       {{"finetune", "--log", "/no/such/folder/x"}, {"--log /no/such/folder/x cannot be written"}},
       {{"explain", "--divide-loss"}, {"--divide-loss requires --accumulate"}},
       {{"launch", "--", "/no/such/program"}, {"tandem launch: cannot run '/no/such/program': No such file"}},

@@ -164,6 +164,26 @@ TEST_CASE("averaging over epochs refreshes the statistics of batch norms by one 
   CHECK(norm->options.momentum() == 0.1);
 }
 
+TEST_CASE("with ddp, the refreshed statistics are the mean over all ranks' parts of the batches", "[train]") {
+  const auto dataset = test::classes(24);
+  const auto statistics_of = [&](const train::TrainerOptions& options, int64_t batch_size) {
+    nn::Sequential net(nn::BatchNorm1d(5), nn::Linear(5, 3));
+    train::Trainer trainer(train::TrainerOptions(options).max_epochs(1).callback(
+        train::StochasticWeightAveraging(train::StochasticWeightAveragingOptions(0.1))));
+    trainer.fit(train::make_training_module(net, nn::CrossEntropyLoss(), test::sgd()),
+                train::DataSource(dataset).batch_size(batch_size));
+    const auto* const norm = net[0]->as<nn::BatchNorm1d>();
+    return std::pair(norm->running_mean.clone(), norm->running_var.clone());
+  };
+  // The parts of two ranks are the batches of one device.
+  const auto [mean, var] = statistics_of(quiet(), 4);
+  const auto [mean_of_ranks, var_of_ranks] = statistics_of(quiet("ddp_local", 2), 8);
+  // 1e-6: means of six float32 numbers, added up in another order.
+  CHECK((mean_of_ranks - mean).abs().max().item<float>() < 1e-6);
+  CHECK((var_of_ranks - var).abs().max().item<float>() < 1e-6);
+  CHECK((mean - dataset.data.narrow(0, 0, 12).mean(0)).abs().max().item<float>() > 1e-3);  // not of one half
+}
+
 TEST_CASE("callbacks refuse invalid options and unknown metrics, and say what is accepted", "[train]") {
   CHECK_THROWS_WITH(train::EarlyStopping(train::EarlyStoppingOptions().mode("best")),
                     Contains("'best'") && Contains("min, max"));

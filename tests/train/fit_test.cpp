@@ -222,6 +222,10 @@ TEST_CASE("limits, intervals and max_steps determine what runs", "[train]") {
   CHECK(events_of(quiet().max_epochs(1).val_check_interval(4)) == Events{"v4", "v8", "e10"});
   CHECK(events_of(quiet().max_epochs(1).val_check_interval(0.5)) == Events{"v5", "v10", "e10"});
   CHECK(events_of(quiet().max_epochs(4).check_val_every_n_epoch(3)) == Events{"e10", "e20", "v30", "e30", "e40"});
+  CHECK(events_of(quiet().max_epochs(2).check_val_every_n_epoch(std::nullopt).val_check_interval(4)) ==
+        Events{"v4", "v8", "e10", "v12", "v16", "v20", "e20"});
+  CHECK(events_of(quiet().max_epochs(3).check_val_every_n_epoch(std::nullopt).val_check_interval(15)) ==
+        Events{"e10", "v15", "e20", "v30", "e30"});
   CHECK(events_of(quiet().max_epochs(2).limit_train_batches(3)) == Events{"v3", "e3", "v6", "e6"});
   CHECK(events_of(quiet().max_epochs(1).limit_train_batches(0.4).limit_val_batches(0)) == Events{"e4"});
   CHECK(events_of(quiet().max_steps(13)) == Events{"v10", "e10"});

@@ -43,6 +43,8 @@ TEST_CASE("an invalid option is an error that names the option, the value, and w
   CHECK_THAT(message(quiet().val_check_interval(0)), Contains("val_check_interval is 0") && Contains("1 or more"));
   CHECK_THAT(message(quiet().limit_train_batches(0.1)), Contains("limit_train_batches leaves none of 3"));
   CHECK_THAT(message(quiet().check_val_every_n_epoch(0)), Contains("check_val_every_n_epoch is 0"));
+  CHECK_THAT(message(quiet().check_val_every_n_epoch(std::nullopt)),
+             Contains("check_val_every_n_epoch is nullopt") && Contains("a number of batches"));
   CHECK_THAT(message(quiet().log_every_n_steps(0)), Contains("log_every_n_steps is 0"));
 }
 

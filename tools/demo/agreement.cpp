@@ -3,56 +3,42 @@
 #include "tandem/tools/demo/agreement.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tandem/tandem.h"
+#include "tandem/train/train.h"
 
 namespace tandem::tools {
 namespace {
 
-/// Returns the batch for `step`: `size` consecutive images, starting over at the end of the data set.
-data::Example<> get_batch(const FashionMNIST& data, int64_t size, int step) {
-  const auto n = static_cast<int64_t>(*data.size());
-  std::vector<size_t> rows(static_cast<size_t>(size));
-  for (int64_t i = 0; i < size; ++i) rows[static_cast<size_t>(i)] = static_cast<size_t>((step * size + i) % n);
-  return data.get_stacked(rows);
-}
-/// Returns the rows of shard r out of k, split as DataParallel does: the first n % k shards have one more row. If n is
-/// less than k, the last shards are empty.
-Tensor dp_shard(const Tensor& x, int r, int k) {
-  const int64_t n = x.size(0), base = n / k, extra = n % k;
-  return x.narrow(0, r * base + std::min<int64_t>(r, extra), base + (r < extra));
-}
-Tensor ddp_shard(const Tensor& x, int r, int k) {
-  const int64_t n = x.size(0), first = n * r / k;
-  return x.narrow(0, first, n * (r + 1) / k - first);
-}
-Net make_initial_net(const DemoSettings& s) {
-  manual_seed(s.seed);
-  Net net(s.model);
-  net->eval();
-  return net;
-}
-
-void train_reference(const Net& net, const std::string& mode, int shards, const FashionMNIST& data, int64_t batch_size,
-                     int steps) {
+void train_reference(const Net& net, const std::string& mode, size_t shards, const FashionMNIST& data,
+                     int64_t batch_size, int steps) {
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
+  const Device device = net->parameters()[0].device();
+  const auto n = static_cast<int64_t>(*data.size());
+  int64_t begin = 0;
   for (int step = 0; step < steps; ++step) {
-    const data::Example<> batch = get_batch(data, batch_size, step);
-    const Device device = net->parameters()[0].device();
-    const Tensor x = batch.data.to(device), y = batch.target.to(device);
+    const int64_t rows = std::min(batch_size, n - begin);
     optimizer.zero_grad();
-    for (int r = 0; r < shards; ++r) {
+    for (const int64_t count : nn::parallel::detail::shard_sizes(rows, shards)) {
+      std::vector<size_t> indices(static_cast<size_t>(count));
+      std::iota(indices.begin(), indices.end(), static_cast<size_t>(begin));
+      begin += count;
+      if (count == 0) continue;
+      const data::Example<> part = data.get_stacked(indices);
+      const Tensor output = net(part.data.to(device)), target = part.target.to(device);
       if (mode == "dp") {
-        const Tensor part = dp_shard(x, r, shards);
-        if (part.size(0) == 0) continue;
-        (net->loss(net(part), dp_shard(y, r, shards), Reduction::sum) / static_cast<double>(x.size(0))).backward();
+        (net->loss(output, target, Reduction::sum) / static_cast<double>(rows)).backward();
       } else {
-        net->loss(net(ddp_shard(x, r, shards)), ddp_shard(y, r, shards)).backward();
+        const Tensor loss = net->loss(output, target);
+        const double ranks = static_cast<double>(shards) * static_cast<double>(count) / static_cast<double>(rows);
+        loss.backward(full({}, ranks, loss.options()));
       }
     }
+    if (begin == n) begin = 0;
     const NoGradGuard guard;
     if (mode != "dp")
-      for (const Tensor& p : net->parameters()) p.mutable_grad().mul_(1.0 / shards);
+      for (const Tensor& p : net->parameters()) p.mutable_grad().mul_(1.0 / static_cast<double>(shards));
     optimizer.step();
   }
 }
@@ -61,27 +47,17 @@ void train_reference(const Net& net, const std::string& mode, int shards, const 
 
 double largest_difference(const DemoSettings& s, const std::string& mode, const FashionMNIST& data, int steps,
                           const std::function<void(nn::Module&)>& modify) {
-  const Net net = make_initial_net(s);
-  net->to(network_device(mode, s));
-  const TrainingMode training_mode = make_training_mode(mode, net, s);
-  training_mode.set_training(false);
-  optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-  for (int step = 0; step < steps; ++step) {
-    const data::Example<> batch = get_batch(data, s.batch_size, step);
-    Tensor x = batch.data, y = batch.target;
-    if (training_mode.world_size > 1) {
-      x = ddp_shard(x, training_mode.rank, training_mode.world_size);
-      y = ddp_shard(y, training_mode.rank, training_mode.world_size);
-    }
-    optimizer.zero_grad();
-    training_mode.backward(x, y);
-    optimizer.step();
-  }
+  const bool dp = mode == "dp";
+  const Net net = make_net(s, mode), reference = make_net(s, "single");
+  net->eval();
+  reference->eval();
+  train::Trainer trainer(trainer_options(s, mode).max_steps(steps));
+  trainer.fit(net, train::DataSource(data).batch_size(s.batch_size));
   if (modify) modify(*net);
-  if (training_mode.rank != 0) return 0;
-  const Net reference = make_initial_net(s);
+  if (!dp && distributed::get_rank() != 0) return 0;
   reference->to(s.device_of(0));
-  train_reference(reference, mode, mode == "dp" ? s.devices : training_mode.world_size, data, s.batch_size, steps);
+  train_reference(reference, mode, static_cast<size_t>(dp ? s.devices : distributed::get_world_size()), data,
+                  s.batch_size, steps);
   const NoGradGuard guard;
   double largest = 0;
   const std::vector<Tensor> one = net->parameters(), other = reference->parameters();

@@ -16,13 +16,13 @@ namespace tandem::tools {
 const char* const kClassNames[kNumClasses] = {"T-shirt", "trouser", "pullover", "dress", "coat",
                                               "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
 
-void print_images(const TrainingMode& training_mode, const FashionMNIST& test) {
+void print_images(const Net& net, const FashionMNIST& test) {
   constexpr int64_t kCount = 4;
   const int64_t count = std::min<int64_t>(kCount, test.targets().size(0));
   const NoGradGuard guard;
-  training_mode.set_training(false);
+  net->eval();
   const Tensor images = test.images().narrow(0, 0, count);
-  const Tensor predicted = training_mode.predict(images.to(training_mode.devices[0])).argmax(1).to(kCPU);
+  const Tensor predicted = net(images.to(net->parameters()[0].device())).argmax(1).to(kCPU);
   for (int64_t row = 0; row < 28; row += 2) {
     for (int64_t i = 0; i < count; ++i) {
       for (int64_t column = 0; column < 28; ++column) {
@@ -40,7 +40,7 @@ void print_images(const TrainingMode& training_mode, const FashionMNIST& test) {
         (std::string(kClassNames[p]) + (p == t ? " (right)" : std::string(" (is: ") + kClassNames[t] + ")")).c_str());
   }
   std::printf("\n");
-  training_mode.set_training(true);
+  net->train();
 }
 
 void Progress::show(int64_t done, double loss) {

@@ -21,7 +21,7 @@ class Progress {
 
 /// Prints a few test images side by side, each with its predicted and true class. One line of text shows two rows of
 /// pixels.
-void print_images(const TrainingMode& training_mode, const FashionMNIST& test);
+void print_images(const Net& net, const FashionMNIST& test);
 void print_table(const std::vector<DemoRun>& runs);
 /// Writes the settings and results, without the runs' histories, as JSON, atomically. @throws Error with the operating
 /// system's error message

@@ -1,13 +1,13 @@
-// Declares the functions that train the demo's network on one device, under DataParallel, or under
+// Declares train(), which trains the demo's network on one device, under DataParallel, or under
 // DistributedDataParallel.
 #pragma once
 #include "tandem/data/data.h"
 #include "tandem/tools/demo/net.h"
 #include "tandem/tools/demo/settings.h"
+#include "tandem/train/trainer_options.h"
 
 namespace tandem::tools {
 
-inline constexpr int kNumClasses = 10;
 /// Names of FashionMNIST's classes; the index is the label.
 extern const char* const kClassNames[kNumClasses];
 
@@ -53,24 +53,12 @@ struct DemoData {
   FashionMNIST train, test;
 };
 
-/// A network prepared for one training mode by make_training_mode, with the functions that train and evaluate it.
-struct TrainingMode {
-  Net net;
-  /// Computes the mean loss of the batch and the gradients, and returns the loss. Under DDP each rank passes its part
-  /// of the batch.
-  std::function<Tensor(const Tensor& images, const Tensor& labels)> backward;
-  /// Returns the network's outputs. Call set_training(false) first.
-  std::function<Tensor(const Tensor& images)> predict;
-  std::function<void(bool)> set_training;
-  std::vector<Device> devices;  // devices that this process uses (under ddp_local, this thread)
-  int rank = 0, world_size = 1;
-};
 /// Trains under one mode in this process: single, dp, or one rank of ddp_*. For ddp_*, the process group must be
 /// initialised. Only the result on rank 0 is complete.
 DemoRun train(const DemoSettings& settings, const DemoData& data, const std::string& mode);
-/// Prepares `net` for training under `mode`: single, dp or ddp_*. For ddp_*, the process group must be initialised.
-TrainingMode make_training_mode(const std::string& mode, const Net& net, const DemoSettings& settings);
-/// Returns the device that holds the network in this process (under ddp_local, in this thread).
-Device network_device(const std::string& mode, const DemoSettings& settings);
+/// Returns a new network for training under `mode`, the same for all modes.
+Net make_net(const DemoSettings& settings, const std::string& mode);
+/// Returns the Trainer's options for `mode`. For ddp_*, the process group must be initialised.
+train::TrainerOptions trainer_options(const DemoSettings& settings, const std::string& mode);
 
 }  // namespace tandem::tools

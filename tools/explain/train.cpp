@@ -9,6 +9,7 @@
 #include "tandem/tandem.h"
 #include "tandem/tools/demo/net.h"
 #include "tandem/tools/explain/groups.h"
+#include "tandem/train/strategy.h"
 
 namespace tandem::tools::explain {
 namespace {
@@ -76,40 +77,29 @@ Outcome train(const Job& job, const Script& script, const Net& net, const std::f
   return out;
 }
 
-Outcome run_data_parallel(const Job& job, const Script& script) {
-  std::vector<Device> devices;
-  devices.reserve(static_cast<size_t>(job.ranks));
-  for (int i = 0; i < job.ranks; ++i) devices.emplace_back(kCPU, i);
-  const Net net = make_net(job, devices[0]);
-  nn::parallel::DataParallel<Net> dp(net, devices);
-  const auto mean_of_shard = [&](const Tensor& output, const Tensor& target) {
-    return nn::parallel::LossPart(net->loss(output, target), ones({}, output.options()));
+/// Trains the steps of one rank with a strategy of the Trainer. The Trainer's own loop cannot run scripts with
+/// mistakes, because it weights all losses as the mean of the step requires. A strategy takes any weights.
+Outcome train_with(train::StrategyKind kind, const std::vector<Device>& devices, const Job& job, const Script& script,
+                   size_t rank = 0) {
+  const Net net = make_net(job, devices[0], script.rank_seeds ? rank : 0);
+  net->reduction = script.loss;
+  net->adds_shards = script.mean_in_replicas;
+  const auto make = [&](train::StrategyKind of) {
+    return train::make_strategy(of, train::detail::make_trainable(net), devices, false);
   };
+  const auto strategy = make(kind), with_loss = script.mean_in_replicas ? make(train::StrategyKind::dp_loss) : nullptr;
   return train(job, script, net, [&](const Step& step) {
-    for (const MicroBatch& micro_batch : step[0]) {
-      const data::Example<> batch = get_examples(job, micro_batch.rows, devices[0]);
+    for (const MicroBatch& part : step[rank]) {
+      train::MicroBatch micro_batch{train::detail::AnyTree(get_examples(job, part.rows, devices[0])), part.loss_factor};
+      train::StepSettings settings{.total_weight = static_cast<double>(strategy->world_size()),
+                                   .is_last = &part == &step[rank].back()};
       // If all shards have the same number of rows, the mean of their mean losses is the mean loss of the batch.
-      const bool uneven = micro_batch.rows.size() % devices.size() != 0;
-      const Tensor loss = script.mean_in_replicas && uneven && script.loss == Reduction::mean
-                              ? dp.loss(mean_of_shard, batch.data, batch.target)
-                              : net->loss(dp(batch.data), batch.target, script.loss);
-      scale_loss(loss, micro_batch.loss_factor).backward();
-    }
-  });
-}
-
-/// Trains one rank of DDP. The process group must be initialised.
-Outcome run_rank(const Job& job, const Script& script, int rank) {
-  const Net net = make_net(job, job.backend == "local" ? Device(kCPU, rank) : Device(kCPU),
-                           script.rank_seeds ? static_cast<uint64_t>(rank) : 0);
-  nn::parallel::DistributedDataParallel<Net> ddp(net);
-  return train(job, script, net, [&](const Step& step) {
-    const std::vector<MicroBatch>& micro_batches = step[static_cast<size_t>(rank)];
-    for (size_t m = 0; m < micro_batches.size(); ++m) {
-      std::optional<nn::parallel::DistributedDataParallelBase::NoSync> no_sync;
-      if (m + 1 < micro_batches.size()) no_sync.emplace(ddp);
-      const data::Example<> batch = get_examples(job, micro_batches[m].rows, ddp.device());
-      scale_loss(net->loss(ddp(batch.data), batch.target, script.loss), micro_batches[m].loss_factor).backward();
+      if (with_loss && part.rows.size() % devices.size() != 0 && script.loss == Reduction::mean) {
+        settings.total_weight = static_cast<double>(devices.size()) / part.loss_factor;
+        with_loss->train_batch(micro_batch, settings);
+      } else {
+        strategy->train_batch(micro_batch, settings);
+      }
     }
   });
 }
@@ -160,20 +150,20 @@ template <class IsKind> bool has_layer(const Job& job, const IsKind& is_kind) {
 }  // namespace
 
 Outcome run_one_device(const Job& job, const Script& script) {
-  const Net net = make_net(job, kCPU);
-  return train(job, script, net, [&](const Step& step) {
-    const data::Example<> batch = get_examples(job, step[0][0].rows, kCPU);
-    net->loss(net(batch.data), batch.target).backward();
-  });
+  return train_with(train::StrategyKind::single, {kCPU}, job, script);
 }
 
 Outcome run_parallel(const Job& job, const Script& script) {
   if (cpu_device_count() < job.ranks) set_cpu_device_count(job.ranks);
-  if (!job.ddp) return run_data_parallel(job, script);
+  std::vector<Device> devices;
+  devices.reserve(static_cast<size_t>(job.ranks));
+  for (int i = 0; i < job.ranks; ++i) devices.emplace_back(kCPU, i);
+  if (!job.ddp) return train_with(train::StrategyKind::dp, devices, job, script);
   Outcome out;
   distributed::run_ranks(job.ranks, [&](int rank) {
     distributed::init_process_group(job.backend);
-    Outcome own = run_rank(job, script, rank);
+    const auto r = static_cast<size_t>(rank);
+    Outcome own = train_with(train::StrategyKind::ddp, {job.backend == "local" ? devices[r] : kCPU}, job, script, r);
     if (rank == 0) out = std::move(own);
   });
   return out;

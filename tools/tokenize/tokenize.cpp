@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kParts[] = {"train", "val", "test"};
 
-void check(bool condition, const std::string& message) { check_usage(condition, "tandem tokenize: ", message); }
+void check(bool condition, const std::string& message) { check_usage(condition, message); }
 
 void check_settings(const Settings& s) {
   const int actions = s.train + s.has_text + !s.ids.empty();

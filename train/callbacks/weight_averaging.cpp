@@ -43,17 +43,26 @@ void EMA::load(serialize::InputArchive& archive) {
   is_restored_ = true;
 }
 
+namespace {
+
+/// A batch norm whose running statistics are recomputed.
+struct FreshNorm {
+  nn::BatchNormOptions* options;
+  std::optional<double> momentum;  // as it was before
+  Tensor mean, var, num_batches;
+};
 /// If the module is a Norm in training mode with running statistics, resets them, and makes them a plain mean over the
 /// batches that follow.
-template <class Norm>
-static void reset_statistics(nn::Module& module,
-                             std::vector<std::pair<nn::BatchNormOptions*, std::optional<double>>>& momenta) {
+template <class Norm> void reset_statistics(nn::Module& module, std::vector<FreshNorm>& norms) {
   auto* const norm = module.as<Norm>();
   if (!norm || !norm->is_training() || !norm->options.track_running_stats()) return;
-  momenta.emplace_back(&norm->options, norm->options.momentum());
   norm->reset_running_stats();
+  norms.push_back(
+      {&norm->options, norm->options.momentum(), norm->running_mean, norm->running_var, norm->num_batches_tracked});
   norm->options.momentum(std::nullopt);
 }
+
+}  // namespace
 
 StochasticWeightAveraging::StochasticWeightAveraging(StochasticWeightAveragingOptions options)
     : options_(std::move(options)) {
@@ -98,16 +107,19 @@ void StochasticWeightAveraging::on_train_epoch_end(Fit& fit) {
 void StochasticWeightAveraging::on_train_end(Fit& fit) {
   if (num_averaged_ == 0) return;
   average_->swap(fit.module());
-  // Batch norms take the mean over all batches of a pass.
-  std::vector<std::pair<nn::BatchNormOptions*, std::optional<double>>> momenta;
-  fit.module().apply([&momenta](nn::Module& each) {
-    reset_statistics<nn::BatchNorm1d>(each, momenta);
-    reset_statistics<nn::BatchNorm2d>(each, momenta);
-    reset_statistics<nn::BatchNorm3d>(each, momenta);
+  // Batch norms take the mean over all batches of a pass, and over the ranks' parts of them.
+  std::vector<FreshNorm> norms;
+  fit.module().apply([&norms](nn::Module& each) {
+    reset_statistics<nn::BatchNorm1d>(each, norms);
+    reset_statistics<nn::BatchNorm2d>(each, norms);
+    reset_statistics<nn::BatchNorm3d>(each, norms);
   });
-  if (momenta.empty()) return;
+  if (norms.empty()) return;
   fit.forward_training_batches();
-  for (const auto& [options, momentum] : momenta) options->momentum(momentum);
+  for (const FreshNorm& norm : norms) {
+    norm.options->momentum(norm.momentum);
+    fit.average_over_ranks({norm.mean, norm.var}, norm.num_batches.item<double>());
+  }
 }
 void StochasticWeightAveraging::save(serialize::OutputArchive& archive) const {
   serialize::OutputArchive averages;

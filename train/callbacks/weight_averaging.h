@@ -45,7 +45,8 @@ struct StochasticWeightAveragingOptions {
 
 /// Stochastic weight averaging (Izmailov et al. 2018, arXiv:1803.05407). From an epoch on, the schedules stop, the rate
 /// goes to a constant, and the weights at the ends of epochs are averaged. After training the module has the averages.
-/// One more pass over the training batches then computes the statistics of batch norms; with ddp, rank 0 uses its part.
+/// One more pass over the training batches then computes the statistics of batch norms. They are the means of the
+/// batches' statistics or, with ddp, of the statistics of all ranks' parts of the batches, as with smaller batches.
 class StochasticWeightAveraging : public Callback {
  public:
   /// @throws Error for a rate that is not positive, and negative numbers of epochs

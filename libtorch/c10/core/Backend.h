@@ -11,9 +11,11 @@ namespace tandem {
 enum class Backend { CPU, CUDA, Undefined };
 inline Backend deviceTypeToBackend(DeviceType device) { return device == kCUDA ? Backend::CUDA : Backend::CPU; }
 inline DeviceType backendToDeviceType(Backend backend) { return backend == Backend::CUDA ? kCUDA : kCPU; }
+namespace qualified {
 inline const char* toString(Backend backend) {
   return backend == Backend::CPU ? "CPU" : backend == Backend::CUDA ? "CUDA" : "UNDEFINED_BACKEND";
 }
+}  // namespace qualified
 inline std::ostream& operator<<(std::ostream& out, Backend backend) { return out << toString(backend); }
 
 /// The dtype and the backend of a tensor. It converts to TensorOptions.

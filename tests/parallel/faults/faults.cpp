@@ -1,7 +1,8 @@
 // Kills and stops random ranks, and checks how the other ranks end: `./run faults`. Each trial is determined by the
 // seed and its number. trial.h lists the checks. `--others N` runs N trials with other faults (misc_faults.h).
 // usage: faults [--kills N] [--others N] [--seed S] [--timeout MS] [--bound MS] [--garbage N] [--only NUMBER]
-// With --max-restarts M, the ranks belong to jobs that are restarted up to M times each (restarts.h).
+// With --max-restarts M, the ranks belong to jobs that are restarted up to M times each (restarts.h); with --trainer 1,
+// the Trainer trains these jobs.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -30,11 +31,11 @@ void print_row(const std::string& name, Row row) {
 }
 
 /// Runs jobs until `kills` ranks were killed. Returns the number of violations.
-int kill_and_restart(int64_t kills, uint64_t seed, int max_restarts, int64_t only) {
+int kill_and_restart(int64_t kills, uint64_t seed, int max_restarts, bool trainer, int64_t only) {
   RestartResult all;
   int64_t jobs = 0;
   for (int64_t number = std::max<int64_t>(only, 0); all.kills < kills; ++number) {
-    const RestartTrial trial = RestartTrial::from_seed(seed, number, max_restarts);
+    const RestartTrial trial = RestartTrial::from_seed(seed, number, max_restarts, trainer);
     const RestartResult result = run_restarts(trial, max_restarts);
     for (const std::string& text : result.violations) {
       std::printf("VIOLATION in trial %lld (%s): %s\n", static_cast<long long>(number), trial.str().c_str(),
@@ -59,21 +60,22 @@ int kill_and_restart(int64_t kills, uint64_t seed, int max_restarts, int64_t onl
 int main(int argc, char** argv) try {
   std::map<std::string, int64_t> options = {{"--kills", 200},      {"--others", 36},  {"--seed", 1},
                                             {"--timeout", 2000},   {"--bound", 1000}, {"--garbage", 1000},
-                                            {"--max-restarts", 0}, {"--only", -1}};
+                                            {"--max-restarts", 0}, {"--only", -1},    {"--trainer", 0}};
   for (int i = 1; i < argc; i += 2) {
     if (options.count(argv[i]) == 0 || i + 1 == argc) {
       const bool is_help = std::string(argv[i]) == "--help";
       std::fprintf(
           is_help ? stdout : stderr,
           "usage: faults [--kills N (200)] [--others N (36)] [--seed S (1)] [--timeout MS (2000)] [--bound MS (1000)] "
-          "[--garbage N (1000)] [--only NUMBER (all)] [--max-restarts M (0)]\n");
+          "[--garbage N (1000)] [--only NUMBER (all)] [--max-restarts M (0) [--trainer 1]]\n");
       return is_help ? 0 : 2;
     }
     options[argv[i]] = std::atoll(argv[i + 1]);
   }
   if (options["--max-restarts"] > 0)
     return kill_and_restart(options["--kills"], static_cast<uint64_t>(options["--seed"]),
-                            static_cast<int>(options["--max-restarts"]), options["--only"]) == 0
+                            static_cast<int>(options["--max-restarts"]), options["--trainer"] != 0,
+                            options["--only"]) == 0
                ? 0
                : 1;
   const milliseconds timeout(options["--timeout"]);

@@ -15,6 +15,10 @@
 //
 // usage: faults_program FOLDER TIMEOUT_MS STEPS resumes
 // Resumes from the last checkpoint in FOLDER, and writes FOLDER/end.pt.
+//
+// usage: faults_program FOLDER TIMEOUT_MS STEPS trainer
+// Does the same with the Trainer: with batch norm, dropout, an average of the weights, accumulated batches and
+// validation.
 #include <unistd.h>
 
 #include <cstdio>
@@ -24,6 +28,7 @@
 
 #include "tandem/tandem.h"
 #include "tandem/tests/parallel/resumable.h"
+#include "tandem/train/train.h"
 
 using namespace tandem;
 
@@ -43,6 +48,40 @@ void train_from_checkpoint(const std::string& folder, int64_t steps) {
   const auto sampler = data::samplers::ShardSampler(50, static_cast<size_t>(ranks), static_cast<size_t>(rank));
   const std::vector<Tensor> end = test::train(training, sampler, ranks);
   if (rank == 0) save(end, folder + "/end.pt");
+}
+/// Says from which step the Trainer begins.
+struct SayBegin : train::Callback {
+  void on_train_start(train::Fit& fit) override {
+    std::printf("begins after step %lld\n", static_cast<long long>(fit.global_step()));
+    say("trains");
+  }
+};
+void train_with_trainer(const std::string& folder, int64_t steps) {
+  manual_seed(7);
+  const data::datasets::TensorPairDataset examples(rand({56, 16}), randint(4, {56}, kInt64));
+  nn::Sequential net(nn::Linear(16, 32), nn::BatchNorm1d(32), nn::ReLU(), nn::Dropout(0.3), nn::Linear(32, 4));
+  const auto module =
+      train::make_training_module(net, nn::CrossEntropyLoss(), [](const std::vector<Tensor>& parameters) {
+        return std::make_unique<optim::Adam>(parameters, optim::AdamOptions(1e-3));
+      });
+  train::Trainer trainer(train::TrainerOptions()
+                             .accelerator("cpu")
+                             .strategy("ddp")
+                             .max_steps(steps)
+                             .accumulate_grad_batches(2)
+                             .enable_progress_bar(false)
+                             .default_root_dir(folder)
+                             .ckpt_path("last")
+                             .callback(train::EMA(0.99))
+                             .callback(SayBegin())
+                             .callback(train::ModelCheckpoint(train::ModelCheckpointOptions().every_n_train_steps(5))));
+  const auto source = train::DataSource(examples).batch_size(16).shuffle(true).workers(1);
+  trainer.fit(module, source, train::DataSource(examples).batch_size(24));
+  if (distributed::get_rank() != 0) return;
+  std::vector<Tensor> end = net->parameters();
+  for (const Tensor& buffer : net->buffers()) end.push_back(buffer);
+  end.push_back(tensor(trainer.metrics().at("val_loss"), kFloat64));
+  save(end, folder + "/end.pt");
 }
 /// Trains and ends as `ends` ("ends=HOW:MS,...") specifies for this rank.
 int train_and_end(const std::string& ends, int64_t steps) {
@@ -106,6 +145,8 @@ int main(int argc, char** argv) try {
     train_beside_bare_backwards(folder, std::atoi(argv[4] + 5), steps);
   } else if (argv[4] == std::string("resumes")) {
     train_from_checkpoint(folder, steps);
+  } else if (argv[4] == std::string("trainer")) {
+    train_with_trainer(folder, steps);
   } else {
     nn::Sequential net(nn::Linear(16, 32), nn::ReLU(), nn::Linear(32, 4));
     nn::parallel::DistributedDataParallel ddp(net);

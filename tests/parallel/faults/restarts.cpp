@@ -14,12 +14,12 @@ constexpr int kSteps = 400;
 
 /// A job that trains to the end, unless its ranks are killed.
 struct RestartJob {
-  RestartJob(int ranks, int max_restarts) {
+  RestartJob(int ranks, int max_restarts, bool trainer) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans are adopted by this process
-    launcher =
-        start({kCommand, "launch", "-n", std::to_string(ranks), "--max-restarts", std::to_string(max_restarts),
-               "--threads", "1", "--", kFaultsProgram, folder.path(), "60000", std::to_string(kSteps), "resumes"},
-              {}, folder / "out", folder / "error");
+    launcher = start(
+        {kCommand, "launch", "-n", std::to_string(ranks), "--max-restarts", std::to_string(max_restarts), "--threads",
+         "1", "--", kFaultsProgram, folder.path(), "60000", std::to_string(kSteps), trainer ? "trainer" : "resumes"},
+        {}, folder / "out", folder / "error");
   }
   ~RestartJob() {
     if (!has_ended()) ::kill(launcher, SIGKILL);
@@ -44,11 +44,11 @@ struct RestartJob {
   int exit_status = 0;
 };
 /// Returns the final parameters of a job of `ranks` ranks without faults.
-const std::string& expected_end(int ranks) {
-  static std::map<int, std::string> ends;
-  std::string& end = ends[ranks];
+const std::string& expected_end(int ranks, bool trainer) {
+  static std::map<std::pair<int, bool>, std::string> ends;
+  std::string& end = ends[{ranks, trainer}];
   if (end.empty()) {
-    RestartJob job(ranks, 0);
+    RestartJob job(ranks, 0, trainer);
     job.wait_for_end(deadline_after(kLongest));
     TANDEM_CHECK(job.ended && job.exit_status == 0,
                  "faults: a job without faults fails: ", contents(job.folder / "error"));
@@ -64,9 +64,9 @@ int count_of(const std::string& text, const std::string& words) {
 
 }  // namespace
 
-RestartTrial RestartTrial::from_seed(uint64_t seed, int64_t number, int max_restarts) {
+RestartTrial RestartTrial::from_seed(uint64_t seed, int64_t number, int max_restarts, bool trainer) {
   TrialDraws draws(seed, number);
-  RestartTrial t;
+  RestartTrial t{.trainer = trainer};
   t.ranks = 2 + draws.below(3);
   const int kills = 1 + draws.below(max_restarts);
   for (int i = 0; i < kills; ++i) t.kills.emplace_back(draws.below(t.ranks), milliseconds(draws.below(900)));
@@ -82,8 +82,8 @@ std::string RestartTrial::str() const {
 RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
   RestartResult result;
   const auto wrong = [&](const std::string& what) { result.violations.push_back(what); };
-  const std::string& expected = expected_end(t.ranks);
-  RestartJob job(t.ranks, max_restarts);
+  const std::string& expected = expected_end(t.ranks, t.trainer);
+  RestartJob job(t.ranks, max_restarts, t.trainer);
   const Deadline deadline = deadline_after(kLongest);
   for (const auto& [victim, delay] : t.kills) {
     std::map<int, pid_t> ranks;
@@ -92,7 +92,12 @@ RestartResult run_restarts(const RestartTrial& t, int max_restarts) {
       ranks = child_rank_pids(job.launcher, result.kills);
     }
     if (static_cast<int>(ranks.size()) < t.ranks) break;
-    std::this_thread::sleep_for(delay);
+    // The Trainer's jobs with an even number of kills are struck in training, the others also while their ranks start.
+    const bool in_training = t.trainer && t.kills.size() % 2 == 0;
+    while (in_training && !job.has_ended() && Clock::now() < deadline &&
+           count_of(contents(job.folder / "out"), "begins after step ") < t.ranks * (result.kills + 1))
+      std::this_thread::sleep_for(milliseconds(1));
+    std::this_thread::sleep_for(in_training ? 3 * delay : delay);
     if (read_process_variable(ranks[victim], "RANK") != std::to_string(victim)) break;  // the rank has already ended
     ::kill(ranks[victim], SIGKILL);
     ++result.kills;

@@ -16,9 +16,10 @@ namespace tandem::test {
 
 struct RestartTrial {
   int ranks = 2;
+  bool trainer = false;  // whether the job trains with the Trainer, not with a loop of its own
   /// For each attempt, the rank to kill and the delay after all ranks of the attempt have started
   std::vector<std::pair<int, std::chrono::milliseconds>> kills{};
-  static RestartTrial from_seed(uint64_t seed, int64_t number, int max_restarts);
+  static RestartTrial from_seed(uint64_t seed, int64_t number, int max_restarts, bool trainer);
   std::string str() const;
 };
 struct RestartResult {

@@ -24,7 +24,9 @@ Mode with_buckets(Mode mode, double mib);
 /// Returns the mode with this key. @throws Error that lists the keys if there is none
 Mode find_mode(const std::string& key);
 
-/// One rank's network under a mode, with the functions that run its step.
+/// One rank's network under a mode, with the functions that run its step. They are not the Trainer's strategies,
+/// because compare measures forward and loss one by one, which a strategy computes in one call with backward. Also,
+/// sweeps run forward alone, and modes set bucket sizes and persistent replicas, which the Trainer does not offer.
 struct Worker {
   Net net{nullptr};
   /// Computes the network's outputs, from which `loss` then computes the loss. If the mode is DP with the loss in the
