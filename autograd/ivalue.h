@@ -3,6 +3,7 @@
 #include <concepts>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "tandem/core/tensor.h"
 
@@ -11,6 +12,7 @@ namespace detail {
 struct ValueContainer;
 struct DictEntry;
 }  // namespace detail
+template <class Key, class Value> class Dict;
 
 /// None, a bool, int, float, string, tensor, device or dtype, or a list, tuple or dict of such values: the part of
 /// LibTorch's IValue that needs no TorchScript. Copies are cheap. A change of a list or dict affects only the handle
@@ -80,6 +82,9 @@ class IValue {
   /// elements() as tensors. @throws Error if an element is not a tensor
   std::vector<Tensor> toTensorVector() const;
 
+  /// The dict by LibTorch's class. @throws Error for anything else
+  Dict<IValue, IValue> toGenericDict() const;
+
   using Entry = detail::DictEntry;
   /// Keys and values of a dict, in insertion order. @throws Error for anything else
   const std::vector<Entry>& entries() const;
@@ -117,5 +122,48 @@ struct DictEntry {
   IValue first, second;
 };
 }  // namespace detail
+
+/// LibTorch's dict of values, such as a state dict that pickle_load() has read. A change of a copy does not change the
+/// original.
+template <> class Dict<IValue, IValue> {
+ public:
+  using key_type = IValue;
+  using mapped_type = IValue;
+  using iterator = std::vector<IValue::Entry>::const_iterator;
+  Dict() : value_(IValue::dict()) {}
+  /// @throws Error if the value is not a dict
+  explicit Dict(IValue value) : value_(std::move(value)) { value_.entries(); }
+  operator IValue() const { return value_; }
+  size_t size() const { return value_.entries().size(); }
+  bool empty() const { return size() == 0; }
+  /// Entries with key() and value(), in insertion order.
+  iterator begin() const { return value_.entries().begin(); }
+  iterator end() const { return value_.entries().end(); }
+  bool contains(const IValue& key) const { return value_.find(key) != nullptr; }
+  /// Returns the value of a key. @throws Error if there is no such key
+  const IValue& at(const IValue& key) const { return value_.at(key); }
+  /// Returns the position of a key's entry, or end().
+  iterator find(const IValue& key) const {
+    const IValue* const value = value_.find(key);
+    iterator at = begin();
+    while (at != end() && &at->second != value) ++at;
+    return at;
+  }
+  /// Sets the value of a key. @throws Error if the key is neither a string nor an int
+  void insert_or_assign(IValue key, IValue value) { value_.insert(std::move(key), std::move(value)); }
+  /// insert_or_assign() unless the key exists. Returns whether it was inserted.
+  bool insert(IValue key, IValue value) {
+    if (contains(key)) return false;
+    insert_or_assign(std::move(key), std::move(value));
+    return true;
+  }
+
+ private:
+  IValue value_;
+};
+inline Dict<IValue, IValue> IValue::toGenericDict() const { return Dict<IValue, IValue>(*this); }
+namespace impl {
+using GenericDict = Dict<IValue, IValue>;
+}  // namespace impl
 
 }  // namespace tandem

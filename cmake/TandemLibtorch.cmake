@@ -28,7 +28,7 @@ set(tandem_libtorch_headers
     torch/csrc/distributed/c10d/Work.hpp)
 list(APPEND tandem_libtorch_headers
      ATen/AccumulateType.h ATen/CPUGeneratorImpl.h ATen/ExpandUtils.h ATen/NativeFunctions.h ATen/ScalarOps.h ATen/Tensor.h
-     ATen/TensorIndexing.h ATen/TensorUtils.h ATen/core/Generator.h ATen/core/List.h ATen/core/Reduction.h
+     ATen/TensorIndexing.h ATen/TensorUtils.h ATen/core/Dict.h ATen/core/Generator.h ATen/core/List.h ATen/core/Reduction.h
      ATen/core/TensorAccessor.h c10/core/Allocator.h c10/core/CPUAllocator.h c10/core/DefaultDtype.h c10/core/GradMode.h
      c10/core/Layout.h c10/core/ScalarTypeToTypeMeta.h c10/core/Storage.h c10/cuda/CUDACachingAllocator.h
      c10/macros/Export.h c10/util/OptionalArrayRef.h c10/util/accumulate.h c10/util/string_view.h c10/util/typeid.h

@@ -8,7 +8,7 @@
 #define TANDEM_NAMES_root(X) \
   X(ArrayRef) X(AutoDefaultDtypeMode) X(AutoGradMode) X(AutocastGuard) X(BFloat16) X(Backend) X(CheckpointManager) \
   X(CheckpointOptions) X(Context) X(CppTypeToScalarType) X(CudaError) X(DType) X(DataPtr) X(DefaultPtrTraits) \
-  X(DeprecatedTypeProperties) X(Device) X(DeviceType) X(DeviceTypeName) X(Dtype) X(EnableGradGuard) X(Error) \
+  X(DeprecatedTypeProperties) X(Device) X(DeviceType) X(DeviceTypeName) X(Dict) X(Dtype) X(EnableGradGuard) X(Error) \
   X(ExpandingArray) X(Generator) X(GeneratorGuard) X(GenericPackedTensorAccessor) X(GradMode) X(Graph) X(Half) \
   X(IValue) X(IndexError) X(InferenceMode) X(IntArrayRef) X(InterpolationMode) X(Layout) X(LinAlgError) X(List) \
   X(MemoryFormat) X(MemoryStats) X(NamedTensors) X(NoGradGuard) X(NotImplementedError) X(OptionalArrayRef) \
@@ -439,6 +439,7 @@ namespace amp = tandem::amp;
 namespace autocast = tandem::autocast;
 namespace detail = tandem::detail;
 namespace enumtype = tandem::enumtype;
+namespace impl = tandem::impl;
 namespace logs = tandem::logs;
 namespace metrics = tandem::metrics;
 namespace mps = tandem::mps;
@@ -555,6 +556,7 @@ namespace amp = tandem::amp;
 namespace autocast = tandem::autocast;
 namespace detail = tandem::detail;
 namespace enumtype = tandem::enumtype;
+namespace impl = tandem::impl;
 namespace logs = tandem::logs;
 namespace metrics = tandem::metrics;
 namespace mps = tandem::mps;
@@ -571,6 +573,7 @@ namespace amp = tandem::amp;
 namespace autocast = tandem::autocast;
 namespace detail = tandem::detail;
 namespace enumtype = tandem::enumtype;
+namespace impl = tandem::impl;
 namespace logs = tandem::logs;
 namespace metrics = tandem::metrics;
 namespace mps = tandem::mps;

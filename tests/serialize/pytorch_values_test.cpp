@@ -103,6 +103,27 @@ TEST_CASE("the state of every schedule of PyTorch's is read", "[serialize]") {
   CHECK(saved.value().at("_last_lr").toDoubleVector() == std::vector<double>{0.0125});
 }
 
+TEST_CASE("a dict that pickle_load reads is a Dict under LibTorch's name", "[serialize]") {
+  IValue state = IValue::dict();
+  state.insert("weight", ones({2}));
+  state.insert("steps", 3);
+  Dict<IValue, IValue> dict = pickle_load(pickle_save(state)).toGenericDict();
+  CHECK(dict.size() == 2);
+  std::string keys;
+  for (const auto& entry : dict) keys += entry.key().toStringRef() + " ";
+  CHECK(keys == "weight steps ");
+  CHECK(dict.at("weight").toTensor().equal(ones({2})));
+  CHECK(dict.find("steps")->value().toInt() == 3);
+  CHECK(dict.find("bias") == dict.end());
+  const impl::GenericDict before = dict;
+  CHECK(dict.insert("bias", 1));
+  CHECK_FALSE(dict.insert("bias", 2));
+  CHECK(dict.at("bias").toInt() == 1);
+  CHECK_FALSE(before.contains("bias"));
+  CHECK(IValue(dict).isGenericDict());
+  CHECK_THROWS_WITH(IValue(3).toGenericDict(), Contains("an int"));
+}
+
 TEST_CASE("what torch.load(weights_only=True) refuses is refused, with the global's name", "[serialize]") {
   const std::vector<std::pair<std::string, std::string>> files = {{"namespace", "'argparse.Namespace'"},
                                                                   {"path", "'pathlib.PurePosixPath'"},
