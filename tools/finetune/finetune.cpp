@@ -134,7 +134,7 @@ std::vector<SplitResult> finetune(Settings s) {
     s.devices = s.strategy == "single" ? 1 : s.device != "cpu" && gpus > 0 ? gpus : 2;
   }
   if (s.epochs == 0) s.epochs = s.model.empty() ? 10 : 3;
-  if (s.lr == 0) s.lr = s.model.empty() ? 1e-3 : 2e-5;
+  if (s.lr == 0) s.lr = s.model.empty() ? 4e-4 : 2e-5;
   if (s.train.empty()) {
     generate_data(s, s.output + "/data");
     print("no --train: sentence pairs about quantities, containment and negation are in %s/data\n", s.output.c_str());

@@ -15,7 +15,7 @@ struct Settings {
   int64_t devices = 0;  // 0: 1 for single, else all GPUs or 2
   int64_t batch_size = 32, max_length = 128, limit = 0, accumulate = 1, checkpoint_steps = 0, workers = 1;
   int64_t epochs = 0;                                                 // 0: 3, or 10 for the small new model
-  double lr = 0;                                                      // 0: 2e-5, or 1e-3 for the small new model
+  double lr = 0;                                                      // 0: 2e-5, or 4e-4 for the small new model
   double warmup = 0.06, weight_decay = 0.01, clip = 1, dropout = -1;  // dropout: -1: the model's
   uint64_t seed = 42;
   bool resume = false;

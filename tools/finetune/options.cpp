@@ -32,7 +32,7 @@ void add_training_options(CLI::App& c, finetune::Settings& s) {
   add_option(c, "--accumulate", s.accumulate, "N", "Number of batches whose gradients make a step")
       ->check(make_integer_validator(1, 1 << 20));
   add_option(c, "--lr", s.lr, "X", "Learning rate after the warm-up")
-      ->default_str("2e-05, or 0.001 for the small new model")
+      ->default_str("2e-05, or 0.0004 for the small new model")
       ->check(make_number_validator(1e-12, 1e3));
   add_option(c, "--warmup", s.warmup, "X", "Part of the steps in which the learning rate rises")
       ->check(make_number_validator(0, 1));
