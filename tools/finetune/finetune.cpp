@@ -5,14 +5,12 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 
-#include "tandem/core/cuda/cuda.h"
 #include "tandem/core/generator.h"
-#include "tandem/logs/metrics_writer.h"
 #include "tandem/ops/ops.h"
 #include "tandem/parallel/collectives/distributed.h"
 #include "tandem/tools/atomic_file.h"
+#include "tandem/tools/training_job.h"
 #include "tandem/tools/usage.h"
 #include "tandem/train/callbacks/model_checkpoint.h"
 #include "tandem/train/callbacks/throughput_monitor.h"
@@ -24,31 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 constexpr int64_t kEvaluationBatch = 64;
 
-/// Whether this process prints: the only one, or the first rank of a job on its machine.
-bool is_first() { return !distributed::is_launched() || distributed::get_node_local_rank(0) == 0; }
-template <class... Args> void print(const char* format, Args... args) {
-  if (!is_first()) return;
-  std::printf(format, args...);
-  std::fflush(stdout);
-}
-
-/// Writes metrics to a JSON Lines file. Rank 0 calls it, and opens the file at the first call.
-train::Logger make_json_logger(const std::string& path, bool append) {
-  const auto writer = std::make_shared<std::optional<logs::MetricsWriter>>();  // shared by copies of the logger
-  return [path, append, writer](int64_t step, const std::vector<std::pair<std::string, double>>& metrics) {
-    if (!*writer) writer->emplace(path, append);
-    (*writer)->add(step, metrics);
-  };
-}
-
 void print_split(const Split& split, const char* use) {
   std::vector<int64_t> counts(split.texts.label_names.size());
   for (const int64_t label : split.texts.labels) ++counts[static_cast<size_t>(label)];
   std::string text;
   for (size_t i = 0; i < counts.size(); ++i)
     text += (i == 0 ? "" : ", ") + std::to_string(counts[i]) + " " + split.texts.label_names[i];
-  print("%-10s %s: %zu rows (%s), %lld without a label left out\n", use, split.name.c_str(), split.texts.texts.size(),
-        text.c_str(), static_cast<long long>(split.texts.num_left_out));
+  print_once("%-10s %s: %zu rows (%s), %lld without a label left out\n", use, split.name.c_str(),
+             split.texts.texts.size(), text.c_str(), static_cast<long long>(split.texts.num_left_out));
 }
 
 /// Loads the model with a classifier for the given labels.
@@ -67,7 +48,8 @@ models::BertForSequenceClassification load_model(const Settings& s, models::Bert
   });
   info.missing_keys.insert(info.missing_keys.end(), info.mismatched_keys.begin(), info.mismatched_keys.end());
   if (!info.missing_keys.empty())
-    print("%s has no weights for %s: they are new\n", s.model.c_str(), join_with_commas(info.missing_keys).c_str());
+    print_once("%s has no weights for %s: they are new\n", s.model.c_str(),
+               join_with_commas(info.missing_keys).c_str());
   return model;
 }
 
@@ -129,15 +111,13 @@ std::vector<SplitResult> finetune(Settings s) {
   check_usage(s.train.empty() == s.validation.empty(), "--train and --validation go together; give both, or neither");
   check_usage(!s.train.empty() || s.test.empty(), "--test needs --train and --validation");
   check_can_write("--log", s.log);
-  if (s.devices == 0) {
-    const int gpus = device_count(kCUDA);
-    s.devices = s.strategy == "single" ? 1 : s.device != "cpu" && gpus > 0 ? gpus : 2;
-  }
+  s.devices = resolve_num_devices(s.devices, s.strategy, s.device);
   if (s.epochs == 0) s.epochs = s.model.empty() ? 10 : 3;
   if (s.lr == 0) s.lr = s.model.empty() ? 4e-4 : 2e-5;
   if (s.train.empty()) {
     generate_data(s, s.output + "/data");
-    print("no --train: sentence pairs about quantities, containment and negation are in %s/data\n", s.output.c_str());
+    print_once("no --train: sentence pairs about quantities, containment and negation are in %s/data\n",
+               s.output.c_str());
   }
   if (s.model.empty()) {
     s.model = s.output + "/initial_model";
@@ -192,8 +172,8 @@ std::vector<SplitResult> finetune(Settings s) {
   train::Logger json;
   if (!s.log.empty()) options.logger(json = make_json_logger(s.log, s.resume));
   if (!s.tensorboard.empty()) options.tensorboard(s.tensorboard);
-  print("%lld steps, %s on %lld device%s, precision %s\n", static_cast<long long>(steps), s.strategy.c_str(),
-        static_cast<long long>(s.devices), s.devices == 1 ? "" : "s", s.precision.c_str());
+  print_once("%lld steps, %s on %lld device%s, precision %s\n", static_cast<long long>(steps), s.strategy.c_str(),
+             static_cast<long long>(s.devices), s.devices == 1 ? "" : "s", s.precision.c_str());
   train::Trainer trainer(options);
   trainer.fit(module, source, validation);
 
@@ -201,10 +181,10 @@ std::vector<SplitResult> finetune(Settings s) {
   const std::vector<SplitResult> results = evaluate(s, module, splits, evaluation);
   const bool is_main = !distributed::is_initialized() || distributed::get_rank() == 0;
   if (!is_main) return results;
-  for (const SplitResult& result : results) print("%s", format_result(result, labels).c_str());
+  for (const SplitResult& result : results) print_once("%s", format_result(result, labels).c_str());
   model->save_pretrained(s.output);
   tokenizer->save(s.output);
-  print("the model is in %s\n", s.output.c_str());
+  print_once("the model is in %s\n", s.output.c_str());
   if (json)
     for (const SplitResult& result : results)
       json(trainer.global_step(),
