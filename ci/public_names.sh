@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# public_names.sh: prints the public names, one a line: all names that tandem.h, models/models.h and train/train.h declare in tandem
+# public_names.sh: prints the public names, one a line: all names that tandem.h, models/ and train/train.h declare in tandem
 # and its namespaces, without `detail`. (Clang also lists the parameters of alias templates.) Exits with 3 if there is
 # no clang-check, which comes with clang-tidy.
 set -euo pipefail
@@ -11,7 +11,7 @@ check=$(dirname "$(readlink -f "$tidy")")/clang-check
 unit=$(mktemp -d)
 trap 'rm -rf "$unit"' EXIT
 ln -s "$PWD" "$unit/tandem"
-printf '#include "tandem/tandem.h"\n#include "tandem/models/models.h"\n#include "tandem/train/train.h"\n' >"$unit/unit.cpp"
+printf '#include "tandem/%s"\n' tandem.h models/models.h models/language_modeling.h models/text_classification.h train/train.h >"$unit/unit.cpp"
 "$check" -ast-list -ast-dump-filter=tandem:: "$unit/unit.cpp" -- -std=c++20 -I"$unit" >"$unit/names"
 namespaces='amp|autocast|autograd(::graph)?|cuda|data(::(datasets|example|samplers|transforms(::functional)?))?|distributed|indexing|linalg'
 namespaces+='|logs|metrics|models|nn(::(functional|init|parallel|utils(::rnn)?))?|optim|serialize|special|text|train'

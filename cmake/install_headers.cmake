@@ -1,10 +1,11 @@
 # Run by `cmake --install`; with cmake -P, it only prints the list. Public headers are tandem.h, models/models.h,
-# train/train.h, those that LibTorch's torch.h needs, one that only a few programs need, and all headers that these
-# include. Other headers are not installed.
+# train/train.h, models to train with the Trainer, those that LibTorch's torch.h needs, one that only a few programs need,
+# and all headers that these include. Other headers are not installed.
 # SOURCE: this project's folder; DESTINATION: folder to install to; if it is missing, the list is printed
 cmake_minimum_required(VERSION 3.22)
 set(found)
-set(left tandem.h models/models.h train/train.h core/print/print_libtorch.h  # for libtorch/torch/torch.h
+set(left tandem.h models/models.h train/train.h models/language_modeling.h models/text_classification.h
+         core/print/print_libtorch.h  # for libtorch/torch/torch.h
          parallel/reducer.h)  # for DistributedDataParallel::reducer()
 while(left)
   list(POP_FRONT left header)

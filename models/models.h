@@ -2,10 +2,8 @@
 #pragma once
 #include "tandem/models/bert_for_sequence_classification.h"
 #include "tandem/models/gpt.h"
-#include "tandem/models/language_modeling.h"
 #include "tandem/models/llama.h"
 #include "tandem/models/sentence_transformer.h"
-#include "tandem/models/text_classification.h"
 #include "tandem/nn/activation.h"
 #include "tandem/nn/batch_norm.h"
 #include "tandem/nn/containers/sequential.h"
