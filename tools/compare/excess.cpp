@@ -42,7 +42,7 @@ std::string explain_first_device_excess(const FirstDeviceExcess& excess) {
       parts.emplace_back(bytes, cause);
   if (parts.empty()) return "";
   std::sort(parts.rbegin(), parts.rend());
-  std::string out = "This excess is the sum of ";
+  std::string out = "This excess is ";
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto name = kCauseNames.find(parts[i].second);
     out += str_cat(i == 0                  ? ""

@@ -1,4 +1,4 @@
-// How much more memory DataParallel's first device needs than the others: measured by cause, and by formula.
+// Computes the excess memory of DataParallel's first device over the others: measured by cause, and by formula.
 #pragma once
 #include <optional>
 
@@ -26,6 +26,7 @@ struct PredictedExcess {
   int64_t gradients = 0;  // gradients of the outputs
   int64_t batch = 0;      // inputs of the rows of the other devices
 };
+/// Returns the excess under Adam if the batch is split evenly and the first device computes the loss.
 /// @param parameters  number of float32 parameters
 /// @param outputs     number of float32 outputs for each row of the batch
 /// @param input_bytes bytes of the inputs for each row
