@@ -211,6 +211,7 @@ std::vector<std::vector<Tensor>> scatter_batch(const std::vector<Tensor>& tensor
 }
 
 std::vector<Tensor> gather_batch(const std::vector<std::vector<Tensor>>& shards, Device device, int64_t dim) {
+  const PhaseSpan phase("gather");
   std::vector<Tensor> out;
   out.reserve(shards[0].size());
   for (size_t i = 0; i < shards[0].size(); ++i) {

@@ -228,7 +228,7 @@ TEST_CASE("tandem compare refuses what it cannot measure, and leaves no file", "
   refused({"--backend", "nccl"}, "--backend nccl cannot run here: NCCL needs GPUs");
   refused({"--plant", "heat:1"}, "accepted: none, compute:RANK:SECONDS");
   refused({"--plant", "memory:1:1000:froward"}, "there is no phase 'froward'; accepted: input, scatter,");
-  refused({"--model", "vgg"}, "vgg");
+  refused({"--model", "vgg"}, "--model: 'vgg' is not known; accepted: mlp, lenet, fashion_cnn, bert, gpt");
   refused({"--profile", "/no/such/file.json"}, "/no/such/file.json");
   refused({"--out", "/proc/nowhere"}, "cannot be created");
 }

@@ -27,6 +27,13 @@ TEST_CASE("a report is written and read back the same", "[compare]") {
   CHECK(again.runs[0].examples_per_second.low == report.runs[0].examples_per_second.low);  // equal to the last bit
   CHECK(again.runs[4].lanes[1].waiting_for == report.runs[4].lanes[1].waiting_for);
   CHECK(again.provenance.seed == 17);
+  const auto number_of = [text = read_file(folder / "a.json")](const std::string& part) {
+    size_t number = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++number;
+    return number;
+  };
+  CHECK(number_of("\"first_device_excess\": {") == report.runs.size());
+  CHECK(number_of("\"first_device_excess\": {\n") > 0);  // DP's runs list causes
   write_report(folder / "b.json", again);
   CHECK(read_file(folder / "a.json") == read_file(folder / "b.json"));
 }

@@ -174,6 +174,27 @@ TEST_CASE("memory by cause: by phase, by owner, and what was there before", "[co
   CHECK(memory.over_time.at("activations") == std::vector<int64_t>{0, 40, 40, 0, 0, 0});
 }
 
+TEST_CASE("gradients of the outputs are memory of the outputs, on the first device and where they are sent",
+          "[compare]") {
+  const Device cpu(kCPU, 0), other(kCPU, 1);
+  int blocks[5];
+  const std::vector<detail::MemoryEvent> events = {{1, cpu, &blocks[0], 1, "scatter"},
+                                                   {2, cpu, &blocks[1], 10, "gather"},
+                                                   {4, cpu, &blocks[2], 100, "backward"},
+                                                   {6, other, &blocks[3], 1000, "scatter"},
+                                                   {7, cpu, &blocks[4], 10000, "backward"}};
+  StepTimes step{0, 9};
+  step.outputs_done = 5;
+  using Bytes = std::map<std::string, int64_t>;
+  CHECK(attribute_memory(events, cpu, step, 0, {}).at_peak ==
+        Bytes{{"activations", 10000}, {"input", 1}, {"outputs", 110}});
+  CHECK(attribute_memory(events, other, step, 0, {}).at_peak == Bytes{{"input", 0}, {"outputs", 1000}});
+  step.outputs_done = 0;  // the replicas compute the loss
+  CHECK(attribute_memory(events, cpu, step, 0, {}).at_peak ==
+        Bytes{{"activations", 10100}, {"input", 1}, {"outputs", 10}});
+  CHECK(attribute_memory(events, other, step, 0, {}).at_peak == Bytes{{"input", 1000}});
+}
+
 TEST_CASE("intervals hold the median with 95 % by ranks", "[compare]") {
   const auto to = [](int n) {
     std::vector<double> values(static_cast<size_t>(n));

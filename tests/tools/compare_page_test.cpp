@@ -71,6 +71,8 @@ TEST_CASE("the page's numbers are the report's", "[compare]") {
   const int64_t excess = report.runs[4].memory[0].peak - report.runs[4].memory[1].peak;
   CHECK(contains(page,
                  "cpu:0 needs " + tools::page::format_number(static_cast<double>(excess) / 1048576.0) + " MiB more"));
+  CHECK(contains(page, "This excess is "));
+  CHECK(contains(page, "It stays if the replicas compute the loss."));
   CHECK(contains(page, "12 of 252 rows of the ledger differ"));
   CHECK(page.find("<tr class=\"bad\">") != std::string::npos);
   CHECK(contains(page, "first at linear_backward of fc2, step 4"));

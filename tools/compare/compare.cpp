@@ -18,6 +18,7 @@
 #include "tandem/core/threads/cpu_info.h"
 #include "tandem/tandem.h"
 #include "tandem/tools/atomic_file.h"
+#include "tandem/tools/compare/measure/batches.h"
 #include "tandem/tools/compare/measure/rank_file.h"
 #include "tandem/tools/compare/predict.h"
 #include "tandem/tools/demo/data_folder.h"
@@ -132,7 +133,9 @@ int compare(Settings settings) {
   if (settings.threads > 0) set_num_threads(settings.threads = check_num_threads(settings.threads));
   if (settings.device == "cpu")
     set_cpu_device_count(*std::max_element(settings.devices.begin(), settings.devices.end()));
-  if (settings.data.empty())
+  const bool uses_images = std::any_of(settings.models.begin(), settings.models.end(),
+                                       [](const std::string& model) { return !example_sizes(model).tokens; });
+  if (settings.data.empty() && uses_images)
     std::fprintf(stderr, "compare: FashionMNIST was not found, so random images are used; %s\n", kDataRemedy);
   std::vector<TraceEvent> trace;
   Report report;

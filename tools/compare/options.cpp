@@ -109,9 +109,12 @@ void add_compare_command(CLI::App& app, std::vector<std::string> command_line) {
   c->require_subcommand(0, 1);
   add_page_command(*c);
   add_diff_command(*c);
-  add_option(*c, "--model", s->models, "NAMES", "Networks to train, separated by commas: mlp, lenet, fashion_cnn")
+  add_option(
+      *c, "--model", s->models, "NAMES",
+      "Networks to train, separated by commas: mlp, lenet and fashion_cnn (on images), bert and gpt (on random tokens; "
+      "gpt is meant for --batch-size 8)")
       ->delimiter(',')
-      ->check(make_choice_validator({"mlp", "lenet", "fashion_cnn"}));
+      ->check(make_choice_validator({"mlp", "lenet", "fashion_cnn", "bert", "gpt"}));
   add_option(
       *c, "--mode", s->modes, "NAMES",
       "Modes to measure, separated by commas: dp, dp_persistent and dp_loss (DataParallel), ddp_local, ddp_gloo and "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tandem/tools/compare/measure/batches.h"
 #include "tandem/tools/page/format.h"
 #include "tandem/tools/simulate/job.h"
 #include "tandem/tools/simulate/skill.h"
@@ -56,9 +57,9 @@ simulate::StepProfile measure_profile(const Job& job) {
   }
   for (const int64_t bytes : sample.ranks.at(0).parameter_bytes)
     profile.parameters.push_back({static_cast<double>(bytes), 1});
-  constexpr double kImage = 28 * 28 * 4, kOutputs = 10 * 4;
-  profile.input_bytes = kImage;
-  profile.output_bytes = kOutputs;
+  const ExampleSizes sizes = example_sizes(job.model);
+  profile.input_bytes = static_cast<double>(sizes.input_bytes());
+  profile.output_bytes = static_cast<double>(sizes.output_bytes());
   return profile;
 }
 

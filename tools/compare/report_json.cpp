@@ -10,6 +10,7 @@
 
 #include "tandem/core/error.h"
 #include "tandem/tools/atomic_file.h"
+#include "tandem/tools/compare/excess.h"
 #include "tandem/tools/compare/report.h"
 
 namespace tandem::tools::compare {
@@ -110,7 +111,12 @@ void check_report(const Report& report) {
 
 void write_report(const std::string& path, const Report& report) {
   check_report(report);
-  const nlohmann::json json = report;
+  nlohmann::json json = report;
+  // Computed from the memory, so that readers of the file need not; read_report() ignores it.
+  for (size_t i = 0; i < report.runs.size(); ++i) {
+    const std::optional<FirstDeviceExcess> excess = compute_first_device_excess(report.runs[i]);
+    json["runs"][i]["first_device_excess"] = excess ? nlohmann::json(excess->by_cause) : nlohmann::json::object();
+  }
   // Replaces invalid UTF-8, for example in a path on the command line. Otherwise the library would throw and no report
   // would be written.
   write_file_atomically("compare", path, json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

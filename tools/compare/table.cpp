@@ -85,6 +85,11 @@ std::string format_table(const Report& report) {
     }
     out += "\n";
   }
+  // Explains the first device's memory for each model's largest number of devices.
+  std::map<std::string, std::string> excess_by_model;
+  for (const JobRuns& job : main_jobs(report))
+    if (const std::string text = describe_first_device_excess(job); !text.empty()) excess_by_model[job.model] = text;
+  for (const auto& [model, text] : excess_by_model) out += wrap_text(text);
   size_t agreeing = 0, compared = 0;
   for (const Run& run : report.runs)
     for (const Agreement& agreement : run.agreement) {

@@ -1,15 +1,36 @@
-// Implements NetImpl: creates the MLP, LeNet or CNN by name, and computes its loss.
+// Implements NetImpl: creates a network by name, and computes its loss.
 #include "tandem/tools/demo/net.h"
 
 #include "tandem/tandem.h"
 
 namespace tandem::tools {
+namespace {
+
+constexpr int64_t kWidth = 128, kLayers = 2, kHeads = 4;
+
+models::BertForSequenceClassification make_bert() {
+  models::BertConfig config;
+  config.vocab_size(kVocabularySize).max_position_embeddings(kBertTextLength);
+  config.hidden_size(kWidth).intermediate_size(4 * kWidth).num_hidden_layers(kLayers).num_attention_heads(kHeads);
+  return models::BertForSequenceClassification(config.num_labels(kBertClasses));
+}
+models::GptModel make_gpt() {
+  models::GptConfig config;
+  config.vocab_size(kVocabularySize).n_positions(kGptTextLength).n_embd(kWidth).n_layer(kLayers).n_head(kHeads);
+  return models::GptModel(config);
+}
+
+}  // namespace
 
 NetImpl::NetImpl(std::string kind) : kind_(std::move(kind)) { NetImpl::reset(); }
 void NetImpl::reset() {
   if (kind_ == "mlp") return set_network(models::Mlp());
   if (kind_ == "lenet") return set_network(models::Lenet());
-  TANDEM_CHECK(kind_ == "fashion_cnn", "demo: there is no model '", kind_, "'; accepted: mlp, lenet, fashion_cnn");
+  if (kind_ == "bert")
+    return set_network(make_bert(), [](const auto& bert, const Tensor& x) { return bert(x).logits; });
+  if (kind_ == "gpt") return set_network(make_gpt());
+  TANDEM_CHECK(kind_ == "fashion_cnn", "demo: there is no model '", kind_,
+               "'; accepted: mlp, lenet, fashion_cnn, bert, gpt");
   set_network(models::FashionCnn());
   set_memory_format(kCPU);
 }
@@ -24,6 +45,7 @@ void NetImpl::set_memory_format(Device device) {
 }
 Tensor NetImpl::loss(const Tensor& output, const Tensor& target, Reduction reduction) const {
   if (kind_ == "lenet") return nn::functional::nll_loss(output, target, reduction);
+  if (kind_ == "gpt") return nn::functional::cross_entropy(output.flatten(0, 1), target.flatten(), reduction);
   return nn::functional::cross_entropy(output, target, reduction);
 }
 train::detail::BatchLoss NetImpl::training_loss(const train::detail::AnyTree& batch, double weight) {

@@ -8,19 +8,25 @@ namespace tandem::tools {
 
 inline constexpr int kNumClasses = 10;
 
-/// The network named `kind` (mlp, lenet or fashion_cnn), for (N, 1, 28, 28) images. The Trainer trains it with Adam.
-/// Its validation computes "confusion", the confusion matrix.
+/// Sizes of the networks for texts: bert (text classification) and gpt (prediction of the next token).
+inline constexpr int64_t kVocabularySize = 8192, kBertTextLength = 64, kBertClasses = 3, kGptTextLength = 128;
+
+/// The network named `kind`. mlp, lenet and fashion_cnn take (N, 1, 28, 28) images. bert takes (N, kBertTextLength)
+/// tokens, and gpt (N, kGptTextLength) tokens, both int64; `tandem demo` has no data for these two. The Trainer trains
+/// the network with Adam. Its validation computes "confusion", the confusion matrix.
 class NetImpl : public train::TrainingModule<NetImpl> {
  public:
-  /// @throws Error if `kind` is not mlp, lenet or fashion_cnn
+  /// @throws Error if `kind` is not mlp, lenet, fashion_cnn, bert or gpt
   explicit NetImpl(std::string kind);
   void reset() override;
   using TrainingModule::to;
   /// Moves the network to the device, in the memory format that is fastest there.
   void to(Device device, bool non_blocking = false) override;
-  /// Returns (N, 10) logits; for lenet, log probabilities.
-  Tensor forward(const Tensor& images) { return forward_(images); }
-  /// Returns the loss of forward()'s output, reduced over rows to the mean or the sum.
+  /// Returns (N, 10) logits; for lenet, log probabilities. bert returns (N, kBertClasses) logits, gpt (N,
+  /// kGptTextLength, kVocabularySize).
+  Tensor forward(const Tensor& inputs) { return forward_(inputs); }
+  /// Returns the loss of forward()'s output, reduced to the mean or the sum over all targets.
+  /// @param target  int64 (N); for gpt (N, kGptTextLength), the token that follows each token of the input
   Tensor loss(const Tensor& output, const Tensor& target, Reduction reduction = Reduction::mean) const;
   /// Reduction of the loss in training.
   Reduction reduction = Reduction::mean;
@@ -44,8 +50,11 @@ class NetImpl : public train::TrainingModule<NetImpl> {
  private:
   void set_memory_format(Device device);
   template <class M> void set_network(M network) {
+    set_network(network, [](M& module, const Tensor& x) { return module(x); });
+  }
+  template <class M, class F> void set_network(M network, F forward) {
     network_ = register_module("network", network.ptr());
-    forward_ = [network](const Tensor& x) { return network(x); };
+    forward_ = [network, forward](const Tensor& x) mutable { return forward(network, x); };
   }
   std::string kind_;
   std::shared_ptr<nn::Module> network_;

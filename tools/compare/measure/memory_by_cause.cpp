@@ -19,6 +19,13 @@ std::string cause_from_phase(const char* phase) {
   return "workspace";
 }
 
+/// Returns whether an allocation within the step is for gradients of the network's outputs. The backward of the loss
+/// makes them before step.outputs_done. DataParallel then scatters them.
+bool allocates_gradient_of_outputs(const MemoryEvent& e, const StepTimes& step) {
+  const std::string phase = e.phase ? e.phase : "";
+  return e.time <= step.outputs_done ? phase == "backward" : step.outputs_done > 0 && phase == "scatter";
+}
+
 }  // namespace
 
 Memory attribute_memory(const std::vector<MemoryEvent>& events, Device device, StepTimes step, int64_t before,
@@ -70,7 +77,8 @@ Memory attribute_memory(const std::vector<MemoryEvent>& events, Device device, S
     }
     if (e.bytes > 0) {
       const auto mine = owner.find(i);
-      const std::string cause = mine != owner.end() ? mine->second : cause_from_phase(e.phase);
+      const bool of_outputs = in_step && allocates_gradient_of_outputs(e, step);
+      const std::string cause = mine != owner.end() ? mine->second : of_outputs ? "outputs" : cause_from_phase(e.phase);
       cause_at[e.data] = cause;
       current_bytes[cause] += e.bytes;
     } else {

@@ -15,7 +15,9 @@ struct BlockInUse {
 
 /// Returns the memory of a device during `step`, by cause. If a block is in use at the step's end and `owned_blocks`
 /// lists it, its cause comes from `owned_blocks`. The cause of any other block follows from the phase in which it was
-/// allocated. Memory that was in use before recording began counts as "input", because it holds the data set.
+/// allocated. If step.outputs_done is set, gradients of the outputs are "outputs": the blocks that backward allocates
+/// before that time, and those that it scatters afterwards. Memory that was in use before recording began counts as
+/// "input", because it holds the data set.
 /// @param events  allocations and frees on all devices; recording must begin before the network is created
 /// @param before  bytes that were in use on `device` when recording began
 Memory attribute_memory(const std::vector<detail::MemoryEvent>& events, Device device, StepTimes step, int64_t before,

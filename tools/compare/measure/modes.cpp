@@ -61,8 +61,8 @@ Worker make_worker(const Mode& mode, const Net& net, const std::vector<Device>& 
   Worker worker;
   worker.net = net;
   worker.devices = {net->parameters()[0].device()};
-  worker.loss = [net](const Tensor& output, const Tensor& labels) {
-    return net->loss(output, labels.to(output.device()));
+  worker.loss = [net](const Tensor& output, const Tensor& targets) {
+    return net->loss(output, targets.to(output.device()));
   };
   using Kind = Mode::Kind;
   switch (mode.kind) {

@@ -31,9 +31,9 @@ struct Worker {
   Net net{nullptr};
   /// Computes the network's outputs, from which `loss` then computes the loss. If the mode is DP with the loss in the
   /// replicas, `forward` is empty and `forward_and_loss` computes outputs and loss together.
-  std::function<Tensor(const Tensor& images)> forward;
-  std::function<Tensor(const Tensor& output, const Tensor& labels)> loss;
-  std::function<Tensor(const Tensor& images, const Tensor& labels)> forward_and_loss;
+  std::function<Tensor(const Tensor& inputs)> forward;
+  std::function<Tensor(const Tensor& output, const Tensor& targets)> loss;
+  std::function<Tensor(const Tensor& inputs, const Tensor& targets)> forward_and_loss;
   std::vector<Device> devices;  // devices that this rank uses; under DP, all devices
   int rank = 0, world_size = 1;
 };

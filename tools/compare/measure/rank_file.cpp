@@ -20,7 +20,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceEvent, kind, name, lane, thread, device,
 namespace tandem::tools::compare {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, device, peak, at_peak, seconds, over_time)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepTimes, start, end, cpu_start, cpu_end, without_core)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepTimes, start, end, cpu_start, cpu_end, without_core, outputs_done)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ActivitySample, time, cpu, waited)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimeSpan, start, end)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Activity, samples, stops)

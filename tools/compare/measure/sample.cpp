@@ -21,8 +21,9 @@ Device job_device(const Job& job, int index) { return {Device(job.device).type()
 
 /// Runs one training step, and marks the phases that the time breakdown distinguishes.
 /// @param slept_seconds  incremented by the seconds of a fault that was planted in the input
+/// @param outputs_done   if job.trace is set, becomes StepTimes::outputs_done
 double run_step(Worker& worker, optim::Optimizer& optimizer, const Batches& batches, const Job& job, int64_t step,
-                double& slept_seconds) {
+                double& slept_seconds, double& outputs_done) {
   data::Example<> batch;
   {
     const PhaseSpan phase("input");
@@ -43,6 +44,7 @@ double run_step(Worker& worker, optim::Optimizer& optimizer, const Batches& batc
       const PhaseSpan phase("forward");
       output = worker.forward(batch.data);
     }
+    if (job.trace) output.register_hook([&](const Tensor&) { outputs_done = trace_clock_seconds(); });
     const PhaseSpan phase("loss");
     loss = worker.loss(output, batch.target);
   }
@@ -210,10 +212,11 @@ RankSample run_rank(const Mode& mode, const Job& job) {
     const double start = trace_clock_seconds(), cpu_start = thread_cpu_seconds();
     std::optional<FaultMemory> memory;
     if (here && fault.kind == InjectedFault::Kind::memory) memory.emplace(fault, slow);
-    const double loss = run_step(worker, optimizer, batches, job, step, slept_seconds);
+    double outputs_done = 0;
+    const double loss = run_step(worker, optimizer, batches, job, step, slept_seconds, outputs_done);
     if (step < job.warmup) continue;
     const double cpu_end = thread_cpu_seconds();
-    sample.steps.push_back({start, trace_clock_seconds(), cpu_start, cpu_end, 0});
+    sample.steps.push_back({start, trace_clock_seconds(), cpu_start, cpu_end, 0, outputs_done});
     sample.losses.push_back(loss);
     if (!job.trace) continue;
     sample.steps.back().without_core = core_wait.seconds() - waited;
@@ -321,6 +324,7 @@ RankSample run_reference(const Mode& mode, const Job& job) {
   std::vector<Batches> shards;
   shards.reserve(static_cast<size_t>(job.devices));
   for (int r = 0; r < job.devices; ++r) shards.emplace_back(job, r, job.devices);
+  const auto targets = static_cast<double>(job.batch * example_sizes(job.model).targets);
   RankSample sample;
   const auto fingerprints = std::make_shared<FingerprintObserver>(device);
   std::optional<ObserverGuard> observer;
@@ -332,8 +336,7 @@ RankSample run_reference(const Mode& mode, const Job& job) {
     for (size_t r = 0; r < shards.size(); ++r) {
       const data::Example<> shard = shards[r].get(step);
       const Tensor output = net(shard.data.to(device)), target = shard.target.to(device);
-      const Tensor part =
-          dp ? net->loss(output, target, Reduction::sum) / static_cast<double>(job.batch) : net->loss(output, target);
+      const Tensor part = dp ? net->loss(output, target, Reduction::sum) / targets : net->loss(output, target);
       part.backward();
       if (dp || r == 0) loss += part.item<double>();
     }
@@ -358,14 +361,14 @@ TracedSteps alternate_tracing(const Job& job, int pairs) {
   net->to(devices[0]);
   Worker worker = make_worker(find_mode("single"), net, devices);
   optim::Adam optimizer(net->parameters(), optim::AdamOptions(1e-3));
-  double slept_seconds = 0;
+  double slept_seconds = 0, outputs_done = 0;
   TracedSteps out;
   constexpr int kWarmup = 3;
   int64_t step = 0;
   const auto timed = [&](bool traced, std::vector<double>& seconds) {
     if (traced) start_trace();
     const double start = trace_clock_seconds();
-    run_step(worker, optimizer, batches, job, step++, slept_seconds);
+    run_step(worker, optimizer, batches, job, step++, slept_seconds, outputs_done);
     const double taken = trace_clock_seconds() - start;
     if (traced) take_trace();
     if (step > kWarmup) seconds.push_back(taken);

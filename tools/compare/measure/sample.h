@@ -11,11 +11,12 @@ namespace tandem::tools::compare {
 /// Settings of a measurement that are the same for all compared modes.
 struct Job {
   std::string model = "fashion_cnn";
-  /// Folder of FashionMNIST, whose test images are used for training. If empty, trains on random images.
+  /// Folder of FashionMNIST, whose test images are used for training. If empty, trains on random images. bert and gpt
+  /// train on random tokens.
   std::string data;
   std::string device = "cpu";  // cpu or cuda
   int devices = 2;             // number of devices (DP) or ranks (DDP)
-  int64_t batch = 128;         // images per step, summed over all devices
+  int64_t batch = 128;         // examples per step, summed over all devices
   uint64_t seed = 1;
   int threads = 0;  // total number of threads over all devices; 0: all cores
   /// Number of steps: `warmup` steps that are not measured, then `steps` measured ones.

@@ -8,6 +8,7 @@
 
 #include "tandem/core/trace/tracer.h"
 #include "tandem/tandem.h"
+#include "tandem/tools/compare/measure/batches.h"
 #include "tandem/tools/compare/statistics.h"
 #include "tandem/tools/page/format.h"
 
@@ -148,8 +149,12 @@ Inference sweep_inference(const Job& job, int repeats) {
   std::vector<Worker> workers;
   for (const char* const key : {"single", "dp", "dp_persistent"})
     workers.push_back(make_worker(find_mode(key), net, devices));
-  for (const int64_t batch : {1, 8, 64, 512}) {
-    const Tensor x = randn({batch, 1, 28, 28}, TensorOptions().device(devices[0]));
+  // A text costs about as much as ten images.
+  const bool texts = example_sizes(job.model).tokens;
+  for (const int64_t batch : texts ? std::vector<int64_t>{1, 4, 16, 64} : std::vector<int64_t>{1, 8, 64, 512}) {
+    Job one_batch = job;
+    one_batch.batch = batch;
+    const Tensor x = Batches(one_batch, 0, 1).get(0).data.to(devices[0]);
     std::vector<std::vector<double>> seconds(workers.size());
     for (int repeat = 0; repeat <= repeats; ++repeat)
       for (size_t w = 0; w < workers.size(); ++w) {

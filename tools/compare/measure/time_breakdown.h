@@ -12,6 +12,10 @@ struct StepTimes {
   double start = 0, end = 0;
   double cpu_start = 0, cpu_end = 0;
   double without_core = 0;  // seconds in which the rank's thread was runnable but had no core
+  /// Time at which the backward had computed the gradient of the network's outputs, on this rank's first device; 0 if
+  /// it was not recorded, or if the replicas compute the loss. From the start of the backward until then, the backward
+  /// computes only the gradients of the loss.
+  double outputs_done = 0;
 };
 
 /// Returns how each lane spent each of the given steps: a list of lanes for each step. A lane is a rank or, under

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "tandem/tools/compare/compare.h"
+#include "tandem/tools/compare/measure/batches.h"
+#include "tandem/tools/page/format.h"
 
 namespace tandem::tools::compare {
 namespace {
@@ -25,18 +27,20 @@ struct TransferKind {
 };
 TransferKind classify_transfer(const std::string& phase, bool backward, const Mode& mode, const Job& job, int device,
                                const RankSample& rank) {
-  constexpr int64_t kImage = 28 * 28 * 4, kLabel = 8, kOutput = 10 * 4, kFlat = 64 * 4;
+  constexpr int64_t kFlat = 64 * 4;
+  const ExampleSizes sizes = example_sizes(job.model);
   const int64_t rows = job.batch * (device + 1) / job.devices - job.batch * device / job.devices;
   if (phase == "replicate") return {"parameters and buffers to the replicas", "P + buffers", rank.flat_bytes};
   if (phase == "reduce") return {"gradients of the parameters to the first device", "P", rank.flat_parameter_bytes};
   if (phase == "scatter" && !backward)
     return {mode.loss_in_replicas ? "inputs and targets" : "inputs", "rows n_r x bytes of a row",
-            rows * (kImage + (mode.loss_in_replicas ? kLabel : 0))};
+            rows * (sizes.input_bytes() + (mode.loss_in_replicas ? sizes.target_bytes() : 0))};
   // Losses, weights and their gradients are scalars, each of which occupies 64 elements of a flat buffer.
   if (mode.loss_in_replicas)
     return {backward ? "gradients of the loss" : "sums and weights of the loss", backward ? "1 number" : "2 numbers",
             backward ? kFlat : 2 * kFlat};
-  return {backward ? "gradients of the outputs" : "outputs", "rows n_r x 10 outputs", rows * kOutput};
+  return {backward ? "gradients of the outputs" : "outputs",
+          "rows n_r x " + page::format_integer(sizes.outputs) + " outputs", rows * sizes.output_bytes()};
 }
 
 std::vector<TransferTotals> list_dp_transfers(const Mode& mode, const Job& job, const RankSample& rank) {

@@ -1,6 +1,7 @@
 // Builds the page's section on the memory of each device.
 #include <algorithm>
 
+#include "tandem/tools/compare/excess.h"
 #include "tandem/tools/compare/page/sections.h"
 
 namespace tandem::tools::compare {
@@ -16,31 +17,6 @@ std::vector<std::string> sort_causes(const std::map<std::string, int64_t>& at_pe
   for (const auto& [cause, bytes] : at_peak)
     if (std::find(order.begin(), order.end(), cause) == order.end()) order.push_back(cause);
   return order;
-}
-
-/// Sets `bytes` to the peak memory of DP's first device minus the largest peak of the other devices. Returns false if
-/// fewer than two devices of the run have a memory record.
-bool compute_peak_excess(const Run* run, double* bytes) {
-  if (!run || run->memory.size() < 2) return false;
-  int64_t others = 0;
-  for (size_t i = 1; i < run->memory.size(); ++i) others = std::max(others, run->memory[i].peak);
-  *bytes = static_cast<double>(run->memory[0].peak - others);
-  return true;
-}
-
-std::string excess_sentence(const JobRuns& job) {
-  double plain = 0, inside = 0;
-  if (!compute_peak_excess(job.dp(), &plain)) return "";
-  const Run& dp = *job.dp();
-  std::string out = str_cat(job.name(), ": under ", format_label(dp.label), ", ", dp.memory[0].device, " needs ",
-                            format_mib(plain), " more than the largest of the others (",
-                            format_mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
-  if (job.dp_loss() && job.dp_loss() != &dp && compute_peak_excess(job.dp_loss(), &inside))
-    out += plain == inside ? std::string(" With the loss inside the replicas the excess is the same.")
-                           : str_cat(" With the loss inside the replicas the excess is ", format_mib(inside), ": ",
-                                     format_mib(plain - inside), " less",
-                                     plain > 0 ? " (" + format_percent((plain - inside) / plain) + ")." : ".");
-  return out;
 }
 
 /// A time, and the index of the entry of Memory::over_time to draw from then on.
@@ -122,7 +98,55 @@ std::string draw_memory_over_time(const JobRuns& job) {
   return out.empty() ? "" : "<h3>" + escape_html("Over a step: " + job.name()) + "</h3>\n" + group_charts(out);
 }
 
+/// Returns the table of the first device's excess by cause, with a row for each run of DP.
+std::string excess_table(const Report& report) {
+  std::map<std::string, int64_t> all_causes;
+  std::vector<std::pair<const Run*, FirstDeviceExcess>> rows;
+  for (const Run& run : report.runs)
+    if (const std::optional<FirstDeviceExcess> excess = compute_first_device_excess(run)) {
+      rows.emplace_back(&run, *excess);
+      all_causes.insert(excess->by_cause.begin(), excess->by_cause.end());
+    }
+  if (rows.empty()) return "";
+  std::vector<std::string> head = {"run", "excess"};
+  const std::vector<std::string> causes = sort_causes(all_causes);
+  head.insert(head.end(), causes.begin(), causes.end());
+  Table table("The excess of DP's first device over the largest of the others, by cause", head, 1);
+  const auto format = [](int64_t bytes) {
+    const std::string size = format_byte_size(static_cast<double>(std::abs(bytes)));
+    return bytes < 0 ? "-" + size : size;
+  };
+  for (const auto& [run, excess] : rows) {
+    std::vector<std::string> cells = {run->label + " (" + job_name(*run) + ")", format(excess.bytes)};
+    for (const std::string& cause : causes)
+      cells.push_back(excess.by_cause.count(cause) != 0 ? format(excess.by_cause.at(cause)) : "");
+    table.add_row(cells);
+  }
+  return table.render_html();
+}
+
 }  // namespace
+
+std::string describe_first_device_excess(const JobRuns& job) {
+  if (!job.dp()) return "";
+  const Run& dp = *job.dp();
+  const std::optional<FirstDeviceExcess> excess = compute_first_device_excess(dp);
+  if (!excess) return "";
+  const auto plain = static_cast<double>(excess->bytes);
+  std::string out = str_cat(job.name(), ": under ", format_label(dp.label), ", ", dp.memory[0].device, " needs ",
+                            format_mib(plain), " more than the largest of the others (",
+                            format_mib(static_cast<double>(dp.memory[0].peak)), " at its peak).");
+  if (const std::string causes = explain_first_device_excess(*excess); !causes.empty()) out += " " + causes;
+  if (!job.dp_loss() || job.dp_loss() == &dp) return out;
+  const std::optional<FirstDeviceExcess> with_loss = compute_first_device_excess(*job.dp_loss());
+  if (!with_loss) return out;
+  const auto inside = static_cast<double>(with_loss->bytes);
+  out += plain == inside ? std::string(" With the loss inside the replicas the excess is the same.")
+                         : str_cat(" With the loss inside the replicas the excess is ", format_mib(inside), ": ",
+                                   format_mib(plain - inside), " less",
+                                   plain > 0 ? " (" + format_percent((plain - inside) / plain) + ")." : ".");
+  return out;
+}
 
 std::string memory_body(const Report& report, const ModeStyles&) {
   std::string peaks, times;
@@ -132,7 +156,7 @@ std::string memory_body(const Report& report, const ModeStyles&) {
     const JobRuns& job = jobs[i];
     BarChart chart;
     chart.title = "Peak memory by device: " + job.name();
-    chart.description = excess_sentence(job);
+    chart.description = describe_first_device_excess(job);
     chart.x = {"memory at the peak", Unit::kBytes};
     chart.note = "n = 1 step of each mode. Bar: all memory in use at the peak.";
     for (const Run* run : job.example_runs())
@@ -145,11 +169,13 @@ std::string memory_body(const Report& report, const ModeStyles&) {
         chart.rows.push_back(row);
       }
     peaks += render_svg(chart);
-    if (const std::string text = excess_sentence(job); !text.empty()) words.push_back(text);
+    if (const std::string text = describe_first_device_excess(job); !text.empty()) words.push_back(text);
     // Draws the memory over time only for the largest number of devices of each model.
-    if (std::none_of(jobs.begin() + static_cast<std::ptrdiff_t>(i) + 1, jobs.end(),
-                     [&](const JobRuns& later) { return later.model == job.model; }))
-      times += draw_memory_over_time(job);
+    if (std::any_of(jobs.begin() + static_cast<std::ptrdiff_t>(i) + 1, jobs.end(),
+                    [&](const JobRuns& later) { return later.model == job.model; }))
+      continue;
+    times += draw_memory_over_time(job);
+    if (const std::string text = describe_full_size(job.model); !text.empty()) words.push_back(text);
   }
   std::map<std::string, int64_t> all_causes;
   for (const Run& run : report.runs)
@@ -167,7 +193,8 @@ std::string memory_body(const Report& report, const ModeStyles&) {
             memory.at_peak.count(cause) != 0 ? format_byte_size(static_cast<double>(memory.at_peak.at(cause))) : "");
       table.add_row(cells);
     }
-  return table.empty() ? "" : group_charts(peaks) + bullet_list(words) + times + table.render_html();
+  if (table.empty()) return "";
+  return group_charts(peaks) + bullet_list(words) + times + excess_table(report) + table.render_html();
 }
 
 }  // namespace tandem::tools::compare

@@ -54,6 +54,9 @@ std::vector<JobRuns> main_jobs(const Report& report);
 int64_t main_batch(const Report& report, const std::string& model);
 std::vector<std::string> list_models(const Report& report);
 double step_seconds(const Run& run);
+/// Returns sentences on how much more memory the first device needs than the others under DP, from which causes, and
+/// how much less that is if the replicas compute the loss. Empty if DP's memory was not recorded.
+std::string describe_first_device_excess(const JobRuns& job);
 
 /// Returns the legend of all colours of the page.
 std::string colour_legend(const Report& report);
