@@ -24,4 +24,5 @@ int main() {
   at::scalar_value_type<float>::type real = 1.5f;
   at::scalar_value_type<std::complex<double>>::type part = 2.5;
   std::cout << real << ' ' << part << '\n';
+  return 0;
 }
