@@ -25,7 +25,7 @@ void train(const std::string& folder, const std::string& file, int steps, size_t
   const auto tokenizer = text::load_tokenizer(folder);
   const text::LabelledTexts rows = text::read_labelled_texts(file);
   const auto texts = text::EncodedTexts::encode(*tokenizer, rows, text::EncodeOptions().max_length(128));
-  // ShardSampler is Python's DistributedSampler: one shuffled order on all ranks, of which rank r takes every n-th row.
+  // ShardSampler is Python's DistributedSampler: all ranks draw one order, and each of n ranks takes every n-th row.
   auto loader = data::make_data_loader(
       texts, data::samplers::ShardSampler(*texts.size(), ranks, rank),
       data::DataLoaderOptions(std::max<size_t>(1, batch_size / ranks)).workers(4).pin_memory(true));
@@ -67,7 +67,7 @@ void train(const std::string& folder, const std::string& file, int steps, size_t
 int main(int argc, char** argv) try {
   TANDEM_CHECK(argc > 2, "usage: tandem launch -n 2 -- bert_mnli_ddp FOLDER TRAIN [STEPS [BATCH]]");
   TANDEM_CHECK(distributed::is_launched(), "no launcher started this process; accepted: tandem launch, torchrun, ...");
-  // Finds the other ranks: rank 0 runs a store at MASTER_ADDR and MASTER_PORT, to which all ranks connect.
+  // Finds the other ranks: all ranks connect to the store that rank 0 runs at MASTER_ADDR and MASTER_PORT.
   distributed::init_process_group(cuda::is_available() && distributed::is_nccl_available() ? "nccl" : "gloo");
   train(argv[1], argv[2], argc > 3 ? std::atoi(argv[3]) : 0, argc > 4 ? std::strtoul(argv[4], nullptr, 10) : 128);
   distributed::destroy_process_group();

@@ -39,7 +39,7 @@ int main(int argc, char** argv) try {
   auto loader = data::make_data_loader<data::samplers::RandomSampler>(
       texts, data::DataLoaderOptions(batch_size).workers(2).pin_memory(true));
 
-  // The model: a BERT, and a new classifier if the folder has none for these labels.
+  // The model: a BERT, and a new classifier if the folder has no classifier for these labels.
   auto config = models::BertConfig::from_json_file(folder + "/config.json");
   auto model = models::BertForSequenceClassification::from_pretrained(
       folder, config.id2label(rows.label_names), models::PretrainedOptions().ignore_mismatched_sizes(true));
