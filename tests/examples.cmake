@@ -68,6 +68,27 @@ if(TANDEM_HAS_UTF8PROC)
                               ${CMAKE_CURRENT_BINARY_DIR}/gpt
                       EXPECT "after 200 steps: validation loss [1-4][.].* it writes:\nThe")
 endif()
+if(TANDEM_HAS_UTF8PROC AND TANDEM_BUILD_TOOLS)
+  add_executable(make_bert_files examples/make_bert_files.cpp)
+  target_link_libraries(make_bert_files PRIVATE tandem_finetune)
+  set(bert ${CMAKE_CURRENT_BINARY_DIR}/bert_files)
+  add_test(NAME "a small BERT for the examples" COMMAND make_bert_files ${bert})
+  set_tests_properties("a small BERT for the examples" PROPERTIES FIXTURES_SETUP bert_files)
+  add_test(NAME "examples bert_mnli_dp and bert_mnli_dp_loss compute the same losses"
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/examples/bert_mnli.sh $<TARGET_FILE:example_bert_mnli_dp>
+                   $<TARGET_FILE:example_bert_mnli_dp_loss> ${bert})
+  set(bert_tests "examples bert_mnli_dp and bert_mnli_dp_loss compute the same losses")
+  if(TANDEM_HAS_GLOO)
+    list(APPEND bert_tests "example bert_mnli_ddp trains with two processes")
+    # Classes guessed at random have a loss of ln 3 = 1.10.
+    add_test(NAME "example bert_mnli_ddp trains with two processes"
+             COMMAND tandem_command launch -n 2 -- $<TARGET_FILE:example_bert_mnli_ddp> ${bert}/model ${bert}/train.jsonl
+                     10 16)
+    set_tests_properties("example bert_mnli_ddp trains with two processes" PROPERTIES PASS_REGULAR_EXPRESSION
+                         "step 10: loss (0[.]|1[.][012]).*step 10: loss (0[.]|1[.][012])")
+  endif()
+  set_tests_properties(${bert_tests} PROPERTIES FIXTURES_REQUIRED bert_files)
+endif()
 foreach(strategy single dp dp_loss ddp)
   set(devices 2)
   if(strategy STREQUAL "single")

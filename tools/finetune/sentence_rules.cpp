@@ -17,7 +17,8 @@ using Words = std::vector<std::string>;
 const Words kNames = {"Anna", "Boris", "Clara", "Daniel", "Emma", "Felix", "Greta", "Henry", "Ida", "Jonas"};
 const Words kThings = {"apples",  "books",  "coins",  "keys",    "letters",
                        "pencils", "shirts", "stones", "tickets", "spoons"};
-const Words kNumbers = {"two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"};
+// Few numbers, so that a training on a thousand pairs of the rule sees each comparison often.
+const Words kNumbers = {"two", "four", "six", "nine", "twelve"};
 const Words kObjects = {"ball", "clock", "hat", "lamp", "ring", "rope", "scarf", "ticket", "watch", "whistle"};
 const Words kContainers = {"bag",    "basket",  "box",      "cupboard", "drawer",
                            "garage", "kitchen", "suitcase", "tent",     "truck"};
