@@ -45,6 +45,7 @@ echo "573 code points differ, 0 unlike tokenizer_code_points.txt"
 echo "200,000 lines, 1,600,000 comparisons with tokenizers 1.2.3: 0 differ"
 END
 chmod +x run build/release/tests/distributed_test tests/tools/disturbances.py tests/python_with.sh tests/soak/tokenizer_lines.sh
+cp tests/soak/tokenizer_lines.sh tests/soak/gpt2_lines.sh
 cp build/release/tests/distributed_test build/release/tests/data_test
 cp build/release/tests/distributed_test build/release/tests/serialize_test
 git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm first
@@ -58,7 +59,7 @@ grep -q '| `faults` .* | never |' docs/soak.md || fail "a part that has not run 
 grep -q "'nothing' is not a part; accepted: differential-1" said || fail "the parts are not named"
 
 soak >said || fail "all parts pass: $(cat said)"
-[ "$(wc -l <tests/soak/records.jsonl)" = 12 ] || fail "there are $(wc -l <tests/soak/records.jsonl) records of 12 parts"
+[ "$(wc -l <tests/soak/records.jsonl)" = 14 ] || fail "there are $(wc -l <tests/soak/records.jsonl) records of 14 parts"
 soak --check || fail "the page is not written with the records"
 python3 - <<'END' || fail "the records are wrong"
 import json, re
@@ -75,6 +76,7 @@ assert records["fuzz"]["figures"] == {"inputs": 3000, "targets": 3}
 assert records["disturbances"]["figures"] == {"none of 20": 20, "stop of 20": 19, "wrong names without a disturbance": 0}
 assert records["tokenizers"]["figures"] == {"lines": 200000, "comparisons": 1600000, "differ": 0,
                                             "code points of other Unicode versions": 573}
+assert records["tokenizers-gpt2"]["figures"]["differ"] == 0
 assert records["long"]["figures"] == {"assertions": 21, "test cases": 6}
 assert records["language-models"]["figures"] == {"differences": 0, "gpt2 loss": "1.0e-07", "gpt2 gradients": "2.0e-06"}
 assert records["sanitizers"]["figures"] == {"programs": 87, "failed": 0}
