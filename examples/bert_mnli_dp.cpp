@@ -1,5 +1,5 @@
 // Fine-tunes a BERT on MultiNLI with DataParallel: one process drives four devices, and each gets a quarter of every
-// batch. Without GPUs the devices are virtual: parts of the CPU with memory of their own.
+// batch. If there are no GPUs, the devices are virtual: parts of the CPU with memory of their own.
 // usage: bert_mnli_dp FOLDER TRAIN [STEPS [BATCH]]
 //   FOLDER: a BERT as Hugging Face lays it out; TRAIN: multinli_1.0_train.jsonl or a file like it
 //   STEPS: number of batches; 0, the default: one epoch. BATCH: rows of a batch over all devices, by default 128
