@@ -18,6 +18,7 @@ std::vector<Device> choose_devices() {
   const int count = type == kCUDA ? std::min(4, static_cast<int>(cuda::device_count())) : 4;
   if (type == kCPU) set_cpu_device_count(count);
   std::vector<Device> devices;
+  devices.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) devices.emplace_back(type, i);
   return devices;
 }

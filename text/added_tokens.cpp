@@ -47,8 +47,9 @@ AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : tokens_(std
   std::erase_if(tokens_, [](const AddedToken& token) { return token.content.empty(); });
   std::stable_sort(tokens_.begin(), tokens_.end(),
                    [](const AddedToken& a, const AddedToken& b) { return a.content.size() > b.content.size(); });
-  for (const AddedToken& token : tokens_) first_bytes_.set(static_cast<unsigned char>(token.content[0]));
-  if (first_bytes_.count() == 1) only_first_byte_ = static_cast<unsigned char>(tokens_[0].content[0]);
+  for (const AddedToken& token : tokens_) is_first_byte_[static_cast<unsigned char>(token.content[0])] = true;
+  if (std::count(is_first_byte_.begin(), is_first_byte_.end(), true) == 1)
+    only_first_byte_ = static_cast<unsigned char>(tokens_[0].content[0]);
 }
 
 const AddedToken* AddedTokenFinder::find(std::string_view text, size_t from, size_t& at) const {
@@ -57,7 +58,7 @@ const AddedToken* AddedTokenFinder::find(std::string_view text, size_t from, siz
       const void* const found = std::memchr(text.data() + at, only_first_byte_, text.size() - at);
       if (!found) return nullptr;
       at = static_cast<size_t>(static_cast<const char*>(found) - text.data());
-    } else if (!first_bytes_[static_cast<unsigned char>(text[at])]) {
+    } else if (!is_first_byte_[static_cast<unsigned char>(text[at])]) {
       continue;
     }
     const std::string_view rest = text.substr(at);

@@ -1,6 +1,6 @@
 // Added tokens: tokens that are found in a text before it is split into words, such as "[MASK]".
 #pragma once
-#include <bitset>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -37,9 +37,9 @@ class AddedTokenFinder {
 
  private:
   const AddedToken* find(std::string_view text, size_t from, size_t& at) const;
-  std::vector<AddedToken> tokens_;  // longest first
-  std::bitset<256> first_bytes_;
-  int only_first_byte_ = -1;  // the first byte of all tokens; -1 if they differ
+  std::vector<AddedToken> tokens_;         // longest first
+  std::array<bool, 256> is_first_byte_{};  // whether a token begins with the byte
+  int only_first_byte_ = -1;               // the first byte of all tokens; -1 if they differ
 };
 
 }  // namespace detail

@@ -135,8 +135,8 @@ inline bool has_few_rows(const Gemm& g) {
 inline bool is_small_m_nt(const Gemm& g) { return has_few_rows(g) && g.transpose_b && !g.transpose_a; }
 inline bool is_small_m_tt(const Gemm& g) { return is_large(g) && g.m < 16 && g.transpose_b && g.transpose_a; }
 inline bool is_small_m_row_major_b(const Gemm& g) {
-  if (g.transpose_b || !has_few_rows(g)) return false;
-  return g.m <= 4 || g.n >= 96;  // 96 is the number of columns of the widest tile of c
+  // 96 is the number of columns of the widest tile of c. Narrower products would read past the rows of b.
+  return has_few_rows(g) && !g.transpose_b && g.n >= 96;
 }
 inline bool is_gemv(const Gemm& g) {
   return is_large(g) && g.m >= 16 && g.n == 1 && !g.transpose_a && g.ldc == 1 && (g.transpose_b || g.ldb == 1);

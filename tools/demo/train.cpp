@@ -167,6 +167,7 @@ train::TrainerOptions trainer_options(const DemoSettings& s, const std::string& 
   std::vector<int> numbers;
   // Ranks that are threads need different devices of the CPU, because memory is counted per device.
   const int count = mode == "dp" ? s.devices : mode == "ddp_local" && s.device_of(0).is_cpu() ? s.ranks : 0;
+  numbers.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) numbers.push_back(i);
   auto options = train::TrainerOptions()
                      .accelerator(s.device_of(0).is_cpu() ? "cpu" : "gpu")
