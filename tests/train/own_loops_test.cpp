@@ -114,17 +114,20 @@ TEST_CASE("a captured step gives the bits of a step, also beside batches of anot
 
 TEST_CASE("ranks that are threads use the devices whose numbers are given, and else share one", "[train]") {
   const auto devices_of = [](train::DeviceList numbers) {
-    std::vector<Device> devices(2);
-    struct Lister : train::Callback {
-      explicit Lister(std::vector<Device>* to) : to(to) {}
+    std::vector<Device> devices(2), parameters(2);
+    struct Lister : train::Callback {  // checks nothing itself, because Catch2's macros are for one thread
+      Lister(std::vector<Device>* devices, std::vector<Device>* parameters)
+          : devices(devices), parameters(parameters) {}
       void on_train_start(train::Fit& fit) override {
-        to->at(static_cast<size_t>(fit.rank())) = fit.devices().at(0);
-        CHECK(fit.module().parameters()[0].device() == fit.devices()[0]);
+        const auto rank = static_cast<size_t>(fit.rank());
+        devices->at(rank) = fit.devices().at(0);
+        parameters->at(rank) = fit.module().parameters()[0].device();
       }
-      std::vector<Device>* to;
+      std::vector<Device>*devices, *parameters;
     };
     fit(train::DataSource(classes(8)).batch_size(4),
-        quiet("ddp_local").max_epochs(1).devices(numbers).callback(Lister(&devices)));
+        quiet("ddp_local").max_epochs(1).devices(numbers).callback(Lister(&devices, &parameters)));
+    CHECK(parameters == devices);
     return devices;
   };
   CHECK(devices_of({1, 2}) == std::vector<Device>{Device(kCPU, 1), Device(kCPU, 2)});
