@@ -10,6 +10,6 @@ count() { # MODE STEPS: prints the number of instructions
 }
 program=$1
 declare -A per_step
-for mode in loop trainer; do per_step[$mode]=$((($(count $mode 16) - $(count $mode 6)) / 10)); done
+for mode in loop trainer; do per_step[$mode]=$((($(count $mode 20) - $(count $mode 10)) / 10)); done
 echo "instructions of a step: loop ${per_step[loop]}, Trainer ${per_step[trainer]}"
 [ $((per_step[trainer] * 100)) -le $((per_step[loop] * 101)) ]
