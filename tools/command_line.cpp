@@ -167,6 +167,21 @@ std::string called_command_name(const CLI::App& app) {
   return name;
 }
 
+void add_strategy_options(CLI::App& app, std::string& strategy, int64_t& devices, std::string& device,
+                          std::string& precision) {
+  add_option(app, "--strategy", strategy, "NAME",
+             "single: one device; dp: DataParallel; dp_loss: DataParallel whose replicas compute the loss; ddp: "
+             "DistributedDataParallel, over threads or, under `tandem launch`, processes")
+      ->check(make_choice_validator({"single", "dp", "dp_loss", "ddp"}));
+  add_option(app, "--devices", devices, "N", "Number of devices")
+      ->default_str("1 for single, else all GPUs, or 2 virtual CPU devices")
+      ->check(make_integer_validator(1, 64));
+  add_option(app, "--device", device, "NAME", "Kind of devices: auto (GPUs if there are any), cpu or gpu")
+      ->check(make_choice_validator({"auto", "cpu", "gpu"}));
+  add_option(app, "--precision", precision, "NAME", "32, bf16-mixed or 16-mixed")
+      ->check(make_choice_validator({"32", "bf16-mixed", "16-mixed"}));
+}
+
 std::string format_parse_error(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App& last = called_subcommand(app);
   if (dynamic_cast<const CLI::ExtrasError*>(&error)) return explain_unknown_arguments(last);

@@ -35,6 +35,10 @@ void add_finetune_command(CLI::App& app);
 void add_pretrain_command(CLI::App& app);
 void add_generate_command(CLI::App& app);
 
+/// Adds the options of commands that train with the Trainer: --strategy, --devices, --device and --precision.
+void add_strategy_options(CLI::App& app, std::string& strategy, int64_t& devices, std::string& device,
+                          std::string& precision);
+
 /// Returns the error message for a command line that CLI11 rejects. The message names the accepted values or words.
 std::string format_parse_error(const CLI::ParseError& error, const CLI::App& app);
 /// Returns the full name of the subcommand that the user called, such as "tandem compare diff".

@@ -50,17 +50,7 @@ void add_training_options(CLI::App& c, finetune::Settings& s) {
       ->check(make_integer_validator(0));
 }
 void add_device_options(CLI::App& c, finetune::Settings& s) {
-  add_option(c, "--strategy", s.strategy, "NAME",
-             "single: one device; dp: DataParallel; dp_loss: DataParallel whose replicas compute the loss; ddp: "
-             "DistributedDataParallel, over threads or, under `tandem launch`, processes")
-      ->check(make_choice_validator({"single", "dp", "dp_loss", "ddp"}));
-  add_option(c, "--devices", s.devices, "N", "Number of devices")
-      ->default_str("1 for single, else all GPUs, or 2 virtual CPU devices")
-      ->check(make_integer_validator(1, 64));
-  add_option(c, "--device", s.device, "NAME", "Kind of devices: auto (GPUs if there are any), cpu or gpu")
-      ->check(make_choice_validator({"auto", "cpu", "gpu"}));
-  add_option(c, "--precision", s.precision, "NAME", "32, bf16-mixed or 16-mixed")
-      ->check(make_choice_validator({"32", "bf16-mixed", "16-mixed"}));
+  add_strategy_options(c, s.strategy, s.devices, s.device, s.precision);
   add_option(c, "--workers", s.workers, "N", "Number of threads of each rank that make batches; 0: the training thread")
       ->check(make_integer_validator(0, 64));
 }
