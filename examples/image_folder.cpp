@@ -1,15 +1,14 @@
-// Classifies images that lie in one folder for each class: random changes, early stopping, the best checkpoint, a
-// confusion matrix of images that training does not see, and TensorBoard.
+// Classifies images that lie in one folder for each class, with augmentation, early stopping and a confusion matrix.
 // usage: image_folder IMAGES [FOLDER [STRATEGY [DEVICES]]]
 //   IMAGES: a folder with folders of JPEG or PNG files; FOLDER: new, for checkpoints and TensorBoard's files
 #include <tandem/tandem.h>
 #include <tandem/train/train.h>
 
-#include <cstdlib>
 #include <iostream>
 
 using namespace tandem;
 using namespace tandem::data::transforms;
+using Batch = data::Example<>;
 
 struct Net : train::TrainingModule<Net> {
   explicit Net(int64_t classes)
@@ -24,11 +23,9 @@ struct Net : train::TrainingModule<Net> {
                                                  nn::AdaptiveAvgPool2d(1), nn::Flatten(), nn::Linear(64, classes)));
     register_metric("val_confusion", confusion);
   }
-  Tensor forward(const data::Example<>& batch) override { return layers(batch.data); }
-  Tensor loss(const Tensor& output, const data::Example<>& batch) override {
-    return cross_entropy(output, batch.target);
-  }
-  void validation_step(const data::Example<>& batch) override {
+  Tensor forward(const Batch& batch) override { return layers(batch.data); }
+  Tensor loss(const Tensor& output, const Batch& batch) override { return cross_entropy(output, batch.target); }
+  void validation_step(const Batch& batch) override {
     const Tensor output = forward(batch);
     log("val_loss", loss(output, batch));
     confusion.update(output, batch.target);
@@ -49,7 +46,7 @@ int main(int argc, char** argv) try {
   manual_seed(1);
   Net net(static_cast<int64_t>(images.classes().size()));
   train::TrainerOptions options;
-  options.strategy(argc > 3 ? argv[3] : "single").devices(argc > 4 ? std::atoi(argv[4]) : 1).max_epochs(20);
+  options.strategy(argc > 3 ? argv[3] : "single").devices(argc > 4 ? std::stoi(argv[4]) : 1).max_epochs(20);
   options.default_root_dir(folder).tensorboard(folder).callback(train::EarlyStopping());
   options.callback(train::ModelCheckpoint(train::ModelCheckpointOptions().monitor("val_loss")));
   train::Trainer trainer(options);
