@@ -114,7 +114,8 @@ if command -v clang-tidy >/dev/null; then
   left_out="^(tests|benchmarks|kernels/cpu/loops|examples|tools)/|/$toolkit|gpu_runtime_none.cpp"
   {
     git ls-files '*.cpp' | grep -vE "$left_out" | xargs -n 70
-    git ls-files 'examples/*.cpp' 'tools/*.cpp' | xargs -n 12  # few a unit: helpers may share a name
+    git ls-files 'examples/*.cpp' | xargs
+    git ls-files 'tools/*.cpp' | xargs -n 26
   } | xargs -P "$(nproc)" -L 1 ci/tidy.sh "$1" || failed=1
 else
   echo "SKIPPED clang-tidy: it is not installed"

@@ -14,11 +14,23 @@ check() { # FILES
     clang-tidy -quiet --config-file=.clang-tidy -p "$build" "$1" 2>/dev/null
     return
   fi
-  for file in "$@"; do  # renames the main functions of examples and tools
-    printf '#define main main_of_%s\n#include "%s"  // NOLINT\n#undef main\n' "$(basename "$file" .cpp)" "$PWD/$file"
-  done >"$unit/unit.cpp"
-  mapfile -t flags < <(for file in "$@"; do grep -m1 -F " -c $PWD/$file\"" "$build/compile_commands.json"; done |
-    grep -oE -- ' -(D|I|isystem |std=|f|W)[^ "]+' | sed -E 's/^ //; s/^-isystem /-isystem/' | sort -u)
+  {
+    # Programs of one file get a namespace each, because they share names. Their headers are included before.
+    [[ $* != *examples/* ]] || grep -hE '^#include' "$@" | LC_ALL=C sort -u
+    for file in "$@"; do
+      case $file in
+        examples/*) printf 'namespace of_%s {\n#include "%s"  // NOLINT\n}\n' "$(basename "$file" .cpp)" "$PWD/$file" ;;
+        *) printf '#include "%s"  // NOLINT\n' "$PWD/$file" ;;
+      esac
+    done
+  } >"$unit/unit.cpp"
+  mapfile -t flags < <(python3 -c '
+import json, shlex, sys
+files = set(sys.argv[2:])
+commands = [shlex.split(c["command"]) for c in json.load(open(sys.argv[1] + "/compile_commands.json")) if c["file"] in files]
+print(*sorted({"-isystem" + c[i + 1] if w == "-isystem" else w for c in commands for i, w in enumerate(c)
+               if w == "-isystem" or w[:2] in ("-D", "-I", "-f", "-W") or w.startswith("-std=")}), sep="\n")
+' "$build" "${@/#/$PWD/}")
   if clang-tidy -quiet --config-file=.clang-tidy "$unit/unit.cpp" -- "${flags[@]}" >/dev/null 2>&1; then return; fi
   local status=0
   check "${@:1:half}" || status=1

@@ -8,7 +8,7 @@
 namespace tandem::detail {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 constexpr const char* kMetadataKey = "__metadata__";
 
 struct DTypeName {
@@ -27,45 +27,45 @@ const DTypeName& find_dtype_name(DType dtype) {
 }
 
 /// Parses JSON. Refuses an object in which a name occurs twice; the JSON library would silently keep the last value.
-Json parse_json(const std::string& text, const std::string& path) {
+OrderedJson parse_json(const std::string& text, const std::string& path) {
   std::vector<std::set<std::string>> names;  // stack of the names in each object that is being parsed
   // The header has three levels: names, entries and lists. Much deeper nesting could overflow the stack when it is
   // printed.
   constexpr int kMaxDepth = 8;
-  const Json::parser_callback_t callback = [&](int depth, Json::parse_event_t event, Json& value) {
+  const OrderedJson::parser_callback_t callback = [&](int depth, OrderedJson::parse_event_t event, OrderedJson& value) {
     TANDEM_CHECK(depth <= kMaxDepth, "load_safetensors: the header of ", path, " nests deeper than ", kMaxDepth,
                  " levels, the most that are accepted");
-    if (event == Json::parse_event_t::object_start) names.emplace_back();
-    if (event == Json::parse_event_t::object_end) names.pop_back();
-    if (event == Json::parse_event_t::key)
+    if (event == OrderedJson::parse_event_t::object_start) names.emplace_back();
+    if (event == OrderedJson::parse_event_t::object_end) names.pop_back();
+    if (event == OrderedJson::parse_event_t::key)
       TANDEM_CHECK(names.back().insert(value.get<std::string>()).second, "load_safetensors: the header of ", path,
                    " has the name '", value.get<std::string>(), "' twice; each name must occur once");
     return true;
   };
   try {
-    return Json::parse(text, callback);
+    return OrderedJson::parse(text, callback);
   } catch (const nlohmann::json::exception& e) {
     TANDEM_FAIL("load_safetensors: the header of ", path, " is not valid JSON: ", e.what());
   }
 }
 
-uint64_t unsigned_value(const Json& value, const char* what, const std::string& name, const std::string& path) {
+uint64_t unsigned_value(const OrderedJson& value, const char* what, const std::string& name, const std::string& path) {
   TANDEM_CHECK(value.is_number_unsigned(), "load_safetensors: ", what, " of '", name, "' in ", path, " holds ",
-               value.dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: non-negative integers");
+               value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace), "; accepted: non-negative integers");
   return value.get<uint64_t>();
 }
 
-SafetensorsEntry parse_entry(const std::string& name, const Json& json, const std::string& path) {
-  const auto member = [&](const char* key) -> const Json& {
+SafetensorsEntry parse_entry(const std::string& name, const OrderedJson& json, const std::string& path) {
+  const auto member = [&](const char* key) -> const OrderedJson& {
     TANDEM_CHECK(json.is_object() && json.contains(key), "load_safetensors: '", name, "' in ", path, " has no ", key,
                  "; accepted: an object with dtype, shape and data_offsets");
     return json.at(key);
   };
-  const Json &dtype = member("dtype"), &shape = member("shape"), &offsets = member("data_offsets");
+  const OrderedJson &dtype = member("dtype"), &shape = member("shape"), &offsets = member("data_offsets");
   const auto* known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
                                    [&](const DTypeName& n) { return dtype.is_string() && dtype == n.name; });
   TANDEM_CHECK(known != std::end(kDTypeNames), "load_safetensors: '", name, "' in ", path, " is of dtype ",
-               dtype.dump(-1, ' ', false, Json::error_handler_t::replace),
+               dtype.dump(-1, ' ', false, OrderedJson::error_handler_t::replace),
                "; accepted: F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL");
   TANDEM_CHECK(shape.is_array() && shape.size() <= kMaxDims, "load_safetensors: shape of '", name, "' in ", path,
                " is not a list of at most ", kMaxDims, " sizes");
@@ -78,7 +78,7 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& json, const st
                          unsigned_value(offsets[1], "data_offsets", name, path)};
   // Product of sizes in bytes; a size of 0 counts as 1, so that strides cannot overflow either
   int64_t widest = element_size(entry.dtype);
-  for (const Json& s : shape) {
+  for (const OrderedJson& s : shape) {
     const uint64_t size = unsigned_value(s, "shape", name, path);
     TANDEM_CHECK(
         size <= INT64_MAX && !__builtin_mul_overflow(widest, std::max<int64_t>(static_cast<int64_t>(size), 1), &widest),
@@ -121,10 +121,10 @@ SafetensorsHeader plan_safetensors_header(const std::vector<std::pair<std::strin
 }
 
 std::string format_safetensors_header(const SafetensorsHeader& header, const std::string& path) {
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   if (!header.metadata.empty()) json[kMetadataKey] = header.metadata;
   for (const SafetensorsEntry& e : header.entries) {
-    Json& entry = json[e.name];
+    OrderedJson& entry = json[e.name];
     entry["dtype"] = find_dtype_name(e.dtype).name;
     entry["shape"] = e.sizes.vec();
     entry["data_offsets"] = {e.begin, e.end};
@@ -142,7 +142,7 @@ std::string format_safetensors_header(const SafetensorsHeader& header, const std
 }
 
 SafetensorsHeader parse_safetensors_header(const std::string& text, uint64_t data_bytes, const std::string& path) {
-  const Json json = parse_json(text, path);
+  const OrderedJson json = parse_json(text, path);
   TANDEM_CHECK(json.is_object(), "load_safetensors: the header of ", path,
                " is not a JSON object; the file is damaged");
   SafetensorsHeader header;
@@ -175,7 +175,7 @@ SafetensorsHeader parse_safetensors_header(const std::string& text, uint64_t dat
 }
 
 std::map<std::string, std::string> parse_safetensors_index(const std::string& text, const std::string& path) {
-  const Json json = parse_json(text, path);
+  const OrderedJson json = parse_json(text, path);
   TANDEM_CHECK(json.is_object() && json.contains("weight_map") && json.at("weight_map").is_object(),
                "load_safetensors: ", path,
                " has no weight_map; accepted: an index, such as model.safetensors.index.json");
@@ -185,7 +185,8 @@ std::map<std::string, std::string> parse_safetensors_index(const std::string& te
     TANDEM_CHECK(!shard.empty() && shard.find('/') == std::string::npos && shard[0] != '.' &&
                      shard.find('\0') == std::string::npos,
                  "load_safetensors: the index ", path, " places '", name, "' in ",
-                 file.dump(-1, ' ', false, Json::error_handler_t::replace), "; accepted: names of files in its folder");
+                 file.dump(-1, ' ', false, OrderedJson::error_handler_t::replace),
+                 "; accepted: names of files in its folder");
     out[name] = shard;
   }
   return out;

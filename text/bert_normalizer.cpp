@@ -10,7 +10,7 @@
 namespace tandem::text::detail {
 namespace {
 
-bool is_ascii(char byte) { return static_cast<unsigned char>(byte) < 0x80; }
+bool is_ascii_byte(char byte) { return static_cast<unsigned char>(byte) < 0x80; }
 
 /// Returns the number of ASCII characters that the text begins with.
 size_t count_ascii(std::string_view text) {
@@ -19,7 +19,7 @@ size_t count_ascii(std::string_view text) {
     std::memcpy(&word, text.data() + at, sizeof word);
     if (word & 0x8080808080808080) break;
   }
-  while (at < text.size() && is_ascii(text[at])) ++at;
+  while (at < text.size() && is_ascii_byte(text[at])) ++at;
   return at;
 }
 
@@ -77,7 +77,7 @@ void BertNormalizer::append_normalized(std::string_view text, std::string& out) 
     at += count;
     // ASCII characters neither combine nor change order, so each run of other characters is normalized alone.
     const size_t begin = at;
-    while (at < text.size() && !is_ascii(text[at])) ++at;
+    while (at < text.size() && !is_ascii_byte(text[at])) ++at;
     if (at == begin) continue;
     characters.clear();
     decode_utf8(text.substr(begin, at - begin), characters);

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <random>
 #include <sstream>
 
 #include "tandem/tools/compare/compare.h"
+#include "tandem/tools/compare/statistics.h"
 
 namespace tandem::tools::compare {
 namespace {
 
-using Series = std::vector<double>;  // one value for each traced step
+using StepValues = std::vector<double>;  // one value for each traced step
 
 constexpr double kMinStepFraction = 0.2;  // smallest fraction of a step that a diagnosed cause must take
 constexpr double kMinContention = 0.15;   // smallest fraction of a step without a core that counts as contention
@@ -27,18 +27,14 @@ std::string format_ms(double seconds) {
 }
 std::string format_percent(double part) { return std::to_string(static_cast<int>(std::lround(part * 100))) + " %"; }
 
-double mean(const Series& values) {
-  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// Returns sum(part) / sum(whole) with its 98 % interval: the quantiles at 1 % and 99 % of a bootstrap over blocks of
 /// consecutive steps. Blocks, because a disturbance of the machine often lasts for several steps. A cause that shows in
 /// one block only is absent from more than 1 % of the resamples, so that its lower end is about 0.
-Interval bootstrap_ratio(const Series& part, const Series& whole) {
+Interval bootstrap_ratio(const StepValues& part, const StepValues& whole) {
   constexpr int kResamples = 2000;
   const size_t n = whole.size(), block = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(n))));
   std::mt19937_64 random(1);
-  Series ratios;
+  StepValues ratios;
   for (int i = 0; i < kResamples; ++i) {
     double parts = 0, wholes = 0;
     for (size_t taken = 0; taken < n; taken += block) {
@@ -70,50 +66,50 @@ class TracedRun {
   size_t num_lanes() const { return names_.size(); }
   double num_lanes_as_double() const { return static_cast<double>(names_.size()); }
   const std::string& name(size_t lane) const { return names_[lane]; }
-  const Series& step() const { return step_; }
+  const StepValues& step() const { return step_; }
   /// Returns, for each step, the seconds in which the lanes (ranks, or devices of DP) did not wait for a CPU core.
   /// Causes other than contention are compared with it, so that a busy machine does not hide them.
-  const Series& step_without_core_waits() const { return step_without_core_waits_; }
+  const StepValues& step_without_core_waits() const { return step_without_core_waits_; }
   bool is_too_short() const { return step_.size() < kMinSteps || mean(step_) <= 0; }
 
   /// Returns, for each step, the seconds that a lane (rank or device) spent on `what`, a key of LaneSteps::seconds.
-  Series lane_series(size_t lane, const std::string& what) const {
-    const std::map<std::string, Series>& seconds = run_.steps[lane].seconds;
+  StepValues lane_series(size_t lane, const std::string& what) const {
+    const std::map<std::string, StepValues>& seconds = run_.steps[lane].seconds;
     const auto at = seconds.find(what);
-    return at != seconds.end() ? at->second : Series(static_cast<size_t>(run_.shown_step.of), 0.0);
+    return at != seconds.end() ? at->second : StepValues(static_cast<size_t>(run_.shown_step.of), 0.0);
   }
-  Series sum_lane_series(size_t lane, const std::vector<std::string>& whats) const {
-    Series sum(step_.size(), 0.0);
+  StepValues sum_lane_series(size_t lane, const std::vector<std::string>& whats) const {
+    StepValues sum(step_.size(), 0.0);
     for (const std::string& what : whats) sum = add_scaled(sum, lane_series(lane, what), 1);
     return sum;
   }
   /// Returns, for each step, the mean over all lanes (ranks or devices) but `except` of the seconds spent on `what`.
-  Series mean_over_lanes(const std::string& what, size_t except = SIZE_MAX) const {
-    Series sum(step_.size(), 0.0);
+  StepValues mean_over_lanes(const std::string& what, size_t except = SIZE_MAX) const {
+    StepValues sum(step_.size(), 0.0);
     const double n = num_lanes_as_double() - (except < num_lanes() ? 1 : 0);
     for (size_t l = 0; l < num_lanes(); ++l)
       if (l != except) sum = add_scaled(sum, lane_series(l, what), 1 / n);
     return sum;
   }
   /// Returns, for each step, the minimum over all lanes (ranks or devices) of the seconds spent on `what`.
-  Series min_over_lanes(const std::string& what) const {
+  StepValues min_over_lanes(const std::string& what) const {
     return min_over_lanes([&](size_t lane) { return lane_series(lane, what); });
   }
   /// Returns, for each step, the seconds that a lane (rank or device) spent on loading batches, without those in which
   /// it waited for a core.
-  Series loading(size_t lane) const {
+  StepValues loading(size_t lane) const {
     return add_scaled(lane_series(lane, "input"), lane_series(lane, "input without a core"), -1);
   }
-  Series min_loading() const {
+  StepValues min_loading() const {
     return min_over_lanes([&](size_t lane) { return loading(lane); });
   }
   /// Returns `cause` without the time in which any device of DP had no core: it is not known which device was delayed.
-  Series subtract_core_waits(Series cause) const {
+  StepValues subtract_core_waits(StepValues cause) const {
     for (size_t l = 0; l < num_lanes(); ++l) cause = add_scaled(std::move(cause), lane_series(l, "without a core"), -1);
     return cause;
   }
   /// Returns a + factor * b.
-  static Series add_scaled(Series a, const Series& b, double factor) {
+  static StepValues add_scaled(StepValues a, const StepValues& b, double factor) {
     for (size_t k = 0; k < a.size(); ++k) a[k] += factor * b[k];
     return a;
   }
@@ -121,7 +117,7 @@ class TracedRun {
   /// @param whole  step() or step_without_core_waits()
   /// @param sentence  called with the evidence: "12 ms of a step of 30 ms (...)"
   /// @return whether it appended a diagnosis
-  bool diagnose(const char* kind, const Series& cause, const Series& whole, double least,
+  bool diagnose(const char* kind, const StepValues& cause, const StepValues& whole, double least,
                 const std::function<std::string(const std::string&)>& sentence) const {
     if (mean(cause) <= least * mean(whole)) return false;
     const Interval share = bootstrap_ratio(cause, whole);
@@ -142,10 +138,10 @@ class TracedRun {
   }
 
  private:
-  Series min_over_lanes(const std::function<Series(size_t)>& get) const {
-    Series out = get(0);
+  StepValues min_over_lanes(const std::function<StepValues(size_t)>& get) const {
+    StepValues out = get(0);
     for (size_t l = 1; l < num_lanes(); ++l) {
-      const Series lane = get(l);
+      const StepValues lane = get(l);
       for (size_t k = 0; k < out.size(); ++k) out[k] = std::min(out[k], lane[k]);
     }
     return out;
@@ -154,17 +150,17 @@ class TracedRun {
   const Run& run_;
   std::vector<Diagnosis>& out_;
   std::vector<std::string> names_;
-  Series step_, step_without_core_waits_;  // means over the lanes
+  StepValues step_, step_without_core_waits_;  // means over the lanes
 };
 
 /// Returns, for each step, how much longer the other lanes (ranks or devices) wait for `lane` than it waits for them.
 /// Subtracts the time by which `lane` waited longer for a CPU core than the others did, because that is no fault of the
 /// lane.
-Series lateness(const TracedRun& run, size_t lane) {
-  Series late = run.mean_over_lanes("waiting for " + run.name(lane), lane);
+StepValues lateness(const TracedRun& run, size_t lane) {
+  StepValues late = run.mean_over_lanes("waiting for " + run.name(lane), lane);
   for (size_t l = 0; l < run.num_lanes(); ++l)
     if (l != lane) late = TracedRun::add_scaled(late, run.lane_series(lane, "waiting for " + run.name(l)), -1);
-  const Series own = run.lane_series(lane, "without a core"), others = run.mean_over_lanes("without a core", lane);
+  const StepValues own = run.lane_series(lane, "without a core"), others = run.mean_over_lanes("without a core", lane);
   for (size_t k = 0; k < late.size(); ++k) late[k] -= std::max(0.0, own[k] - others[k]);
   return late;
 }
@@ -190,11 +186,12 @@ std::string describe_straggler(const TracedRun& run, size_t lane) {
 void find_straggler(const TracedRun& run, bool dp) {
   const std::string kStop = "waiting for the end of a stop";
   for (size_t lane = dp ? 1 : 0; lane < run.num_lanes(); ++lane) {  // DP's first device has a diagnosis of its own
-    const Series late = dp ? run.subtract_core_waits(lateness(run, lane)) : lateness(run, lane);
+    const StepValues late = dp ? run.subtract_core_waits(lateness(run, lane)) : lateness(run, lane);
     const std::string start = "The other lanes wait longer for " + run.name(lane) + " than it waits for them";
     // Tests first whether the process was stopped, because a stop is recorded directly, whereas lateness is only
     // inferred.
-    const Series stopped = TracedRun::add_scaled(run.lane_series(lane, kStop), run.mean_over_lanes(kStop, lane), -1);
+    const StepValues stopped =
+        TracedRun::add_scaled(run.lane_series(lane, kStop), run.mean_over_lanes(kStop, lane), -1);
     const bool is_stopped =
         mean(late) > 0 &&
         run.diagnose("straggler", stopped, run.step(), kMinStepFraction, [&](const std::string& evidence) {
@@ -209,7 +206,7 @@ void find_straggler(const TracedRun& run, bool dp) {
 }
 
 void find_contention(const TracedRun& traced, const Run& run) {
-  const Series waits = traced.mean_over_lanes("without a core");
+  const StepValues waits = traced.mean_over_lanes("without a core");
   // Ranks also wait for cores that other ranks use. Other programs are the cause only if they used a good part of the
   // time that was missing.
   const double lost = mean(waits) * traced.num_lanes_as_double(), used = run.cores_of_others * mean(traced.step());
@@ -226,7 +223,8 @@ void find_contention(const TracedRun& traced, const Run& run) {
 void find_slow_link(const TracedRun& traced, const Run& run, const std::vector<LinkProbe>& links) {
   // Blames the link only if it takes at least half of the exposed communication. Otherwise copying, summing and waiting
   // for a core take most of it.
-  const Series link_time = traced.mean_over_lanes("link"), exposed = traced.mean_over_lanes("exposed communication");
+  const StepValues link_time = traced.mean_over_lanes("link"),
+                   exposed = traced.mean_over_lanes("exposed communication");
   if (mean(link_time) < 0.5 * mean(exposed)) return;
   std::string backend = run.mode.substr(run.mode.find('_') + 1);
   backend = backend.substr(0, backend.find('_'));
@@ -258,8 +256,8 @@ void find_first_device_bound(const TracedRun& run) {
                "takes " +
                evidence + ", while the others wait.";
       });
-  const Series own = run.sum_lane_series(0, {"forward", "backward"});
-  Series others(own.size(), 0.0);
+  const StepValues own = run.sum_lane_series(0, {"forward", "backward"});
+  StepValues others(own.size(), 0.0);
   for (const char* const phase : {"forward", "backward"})
     others = TracedRun::add_scaled(others, run.mean_over_lanes(phase, 0), 1);
   if (mean(own) <= 1.5 * mean(others)) return;

@@ -3,10 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tandem/core/error.h"
 
 namespace tandem::tools::compare {
+
+double mean(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 double percentile(std::vector<double> values, double p) {
   if (values.empty()) return 0;

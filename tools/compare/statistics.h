@@ -7,6 +7,8 @@ namespace tandem::tools::compare {
 /// Probability with which a 95 % interval may miss its true value.
 inline constexpr double kSignificanceLevel = 0.05;
 
+/// Returns the mean of `values`, 0 if there are none.
+double mean(const std::vector<double>& values);
 /// Returns the p-quantile (p from 0 to 1) of `values`, which need not be sorted, with linear interpolation. Returns 0
 /// if there are no values.
 double percentile(std::vector<double> values, double p);

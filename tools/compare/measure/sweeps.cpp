@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "tandem/core/trace/tracer.h"
 #include "tandem/tandem.h"
@@ -19,10 +18,6 @@ using namespace page;
 namespace {
 
 constexpr double kMinBucketBytes = 64 << 10;  // least bucket size in bytes
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(std::max<size_t>(values.size(), 1));
-}
 
 }  // namespace
 
