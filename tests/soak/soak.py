@@ -102,12 +102,6 @@ def judge_tokenizers(status, text):
     return figures, f"{figures['differ']} differ" if status or figures["differ"] else ""
 
 
-def judge_overhead(status, text):
-    found = re.search(r"^instructions of a step: loop (\d+), Trainer (\d+)$", text, re.M)
-    figures = {"instructions in a loop": int(found[1]), "under the Trainer": int(found[2])} if found else {}
-    return figures, f"ended with status {status}" if status else ""
-
-
 def judge_sanitizers(status, text):
     found = re.findall(r"(\d+) tests failed out of (\d+)", text)
     figures = {"programs": sum(int(n) for _, n in found), "failed": sum(int(n) for n, _ in found)}
@@ -137,7 +131,7 @@ def parts():
              ["./run", "faults", "--kills", "200", "--seed", "SEED", "--max-restarts", "3"], 3, judge_faults, "three of them"),
         Part("trainer-restarts", "100 ranks killed in jobs of the Trainer that start again, whose results are those of jobs without "
              "faults", ["./run", "faults", "--kills", "100", "--seed", "SEED", "--max-restarts", "3", "--trainer", "1"], 3,
-             judge_faults, "two of them"),
+             judge_faults, "three of them"),
         Part("fuzz", "libFuzzer, ten minutes for each target: IDX files, CSV files, labelled texts, token files, "
              "tokenizer.json, byte-level BPE, archives, the store's protocol",
              ["./run", "fuzz", "600"], 1, judge_fuzz, "the inputs of tests/fuzz/corpus, and 100,000 changed files"),
@@ -160,9 +154,6 @@ def parts():
              "and gradients, among them those of a GPT-2 with 124 million parameters",
              ["sh", "-c", 'exec "$(tests/python_with.sh "torch, transformers, safetensors")" tests/soak/language_models.py ' +
               binaries + "language_models_program"], 1, judge_language_models, "small models, compared with recorded values"),
-        Part("overhead", "instructions of a training step under the Trainer and in a loop written by hand, counted by valgrind",
-             ["tests/train/overhead.sh", binaries + "train_overhead_program", "Release"], 1, judge_overhead,
-             "none of it: two minutes for one figure, which no test of behaviour changes"),
         Part("sanitizers", "all tests that AddressSanitizer and ThreadSanitizer can run",
              ["./run", "sanitize"], 2, judge_sanitizers,
              "those of the library, without those of the command and those that start other programs"),

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-mkdir -p tests/soak tests/tools tests/train docs build/release/tests
+mkdir -p tests/soak tests/tools docs build/release/tests
 cp "$here/soak.py" tests/soak/
 printf "build\nsaid\nlast\n" >.gitignore
 cat >run <<'END'
@@ -44,8 +44,7 @@ cat >tests/soak/tokenizer_lines.sh <<'END'
 echo "573 code points differ, 0 unlike tokenizer_code_points.txt"
 echo "200,000 lines, 1,600,000 comparisons with tokenizers 1.2.3: 0 differ"
 END
-printf '#!/bin/sh\necho "instructions of a step: loop 1000, Trainer 1001"\n' >tests/train/overhead.sh
-chmod +x tests/train/overhead.sh run build/release/tests/distributed_test tests/tools/disturbances.py tests/python_with.sh tests/soak/tokenizer_lines.sh
+chmod +x run build/release/tests/distributed_test tests/tools/disturbances.py tests/python_with.sh tests/soak/tokenizer_lines.sh
 cp tests/soak/tokenizer_lines.sh tests/soak/gpt2_lines.sh
 cp build/release/tests/distributed_test build/release/tests/data_test
 cp build/release/tests/distributed_test build/release/tests/serialize_test
@@ -60,7 +59,7 @@ grep -q '| `faults` .* | never |' docs/soak.md || fail "a part that has not run 
 grep -q "'nothing' is not a part; accepted: differential-1" said || fail "the parts are not named"
 
 soak >said || fail "all parts pass: $(cat said)"
-[ "$(wc -l <tests/soak/records.jsonl)" = 15 ] || fail "there are $(wc -l <tests/soak/records.jsonl) records of 15 parts"
+[ "$(wc -l <tests/soak/records.jsonl)" = 14 ] || fail "there are $(wc -l <tests/soak/records.jsonl) records of 14 parts"
 soak --check || fail "the page is not written with the records"
 python3 - <<'END' || fail "the records are wrong"
 import json, re
@@ -80,7 +79,6 @@ assert records["tokenizers"]["figures"] == {"lines": 200000, "comparisons": 1600
 assert records["tokenizers-gpt2"]["figures"]["differ"] == 0
 assert records["long"]["figures"] == {"assertions": 21, "test cases": 6}
 assert records["language-models"]["figures"] == {"differences": 0, "gpt2 loss": "1.0e-07", "gpt2 gradients": "2.0e-06"}
-assert records["overhead"]["figures"] == {"instructions in a loop": 1000, "under the Trainer": 1001}
 assert records["sanitizers"]["figures"] == {"programs": 87, "failed": 0}
 END
 calls=$(wc -l <build/calls)
