@@ -14,7 +14,7 @@ check() { # FILES
     clang-tidy -quiet --config-file=.clang-tidy -p "$build" "$1" 2>/dev/null
     return
   fi
-  {
+  {  # writes the unit
     # Programs of one file get a namespace each, because they share names. Their headers are included before.
     [[ $* != *examples/* ]] || grep -hE '^#include' "$@" | LC_ALL=C sort -u
     for file in "$@"; do
@@ -31,7 +31,9 @@ commands = [shlex.split(c["command"]) for c in json.load(open(sys.argv[1] + "/co
 print(*sorted({"-isystem" + c[i + 1] if w == "-isystem" else w for c in commands for i, w in enumerate(c)
                if w == "-isystem" or w[:2] in ("-D", "-I", "-f", "-W") or w.startswith("-std=")}), sep="\n")
 ' "$build" "${@/#/$PWD/}")
-  if clang-tidy -quiet --config-file=.clang-tidy "$unit/unit.cpp" -- "${flags[@]}" >/dev/null 2>&1; then return; fi
+  if clang-tidy -quiet --config-file=.clang-tidy "$unit/unit.cpp" -- "${flags[@]}" >"$unit/findings" 2>/dev/null; then return; fi
+  # Says why a check takes longer, because nothing else shows it.
+  grep -m1 clang-diagnostic-error "$unit/findings" | sed "s|^|$# files do not compile as one unit, so halves are checked: |" >&2 || true
   local status=0
   check "${@:1:half}" || status=1
   check "${@:half+1}" || status=1

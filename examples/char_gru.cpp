@@ -3,11 +3,11 @@
 #include <tandem/tandem.h>
 #include <tandem/train/train.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 
 using namespace tandem;
-using Batch = data::Example<>;
 
 struct Net : train::TrainingModule<Net> {
   Net() { reset(); }
@@ -16,8 +16,8 @@ struct Net : train::TrainingModule<Net> {
     gru = register_module("gru", nn::GRU(nn::GRUOptions(64, 128).batch_first(true)));
     head = register_module("head", nn::Linear(128, 256));
   }
-  Tensor forward(const Batch& batch) override { return head(std::get<0>(gru(embedding(batch.data)))); }
-  Tensor loss(const Tensor& output, const Batch& batch) override {
+  Tensor forward(const data::Example<>& batch) override { return head(std::get<0>(gru(embedding(batch.data)))); }
+  Tensor loss(const Tensor& output, const data::Example<>& batch) override {
     return cross_entropy(output.flatten(0, 1), batch.target.flatten());
   }
   train::Optimizers configure_optimizers() override { return std::make_unique<optim::Adam>(parameters(), 3e-3); }
@@ -48,7 +48,7 @@ int main(int argc, char** argv) try {
   manual_seed(1);
   Net net;
   auto options = train::TrainerOptions().default_root_dir(argc > 3 ? argv[3] : "runs/char_gru").gradient_clip_val(1);
-  options.max_epochs(argc > 2 ? std::stoi(argv[2]) : 20).devices(argc > 5 ? std::stoi(argv[5]) : 1);
+  options.max_epochs(argc > 2 ? std::atoi(argv[2]) : 20).devices(argc > 5 ? std::atoi(argv[5]) : 1);
   options.strategy(argc > 4 ? argv[4] : "single").callback(train::EarlyStopping()).callback(train::ModelCheckpoint());
   train::Trainer trainer(options);
   trainer.fit(net, sequences(0, training).batch_size(32).shuffle(true), sequences(training, count).batch_size(64));

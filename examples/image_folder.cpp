@@ -1,9 +1,9 @@
 // Classifies images that lie in one folder for each class, with augmentation, early stopping and a confusion matrix.
-// usage: image_folder IMAGES [FOLDER [STRATEGY [DEVICES]]]
-//   IMAGES: a folder with folders of JPEG or PNG files; FOLDER: new, for checkpoints and TensorBoard's files
+// usage: image_folder IMAGES [FOLDER [STRATEGY [DEVICES]]]      IMAGES: has folders of JPEG or PNG files; FOLDER: new
 #include <tandem/tandem.h>
 #include <tandem/train/train.h>
 
+#include <cstdlib>
 #include <iostream>
 
 using namespace tandem;
@@ -46,7 +46,7 @@ int main(int argc, char** argv) try {
   manual_seed(1);
   Net net(static_cast<int64_t>(images.classes().size()));
   train::TrainerOptions options;
-  options.strategy(argc > 3 ? argv[3] : "single").devices(argc > 4 ? std::stoi(argv[4]) : 1).max_epochs(20);
+  options.strategy(argc > 3 ? argv[3] : "single").devices(argc > 4 ? std::atoi(argv[4]) : 1).max_epochs(20);
   options.default_root_dir(folder).tensorboard(folder).callback(train::EarlyStopping());
   options.callback(train::ModelCheckpoint(train::ModelCheckpointOptions().monitor("val_loss")));
   train::Trainer trainer(options);

@@ -9,7 +9,7 @@
 namespace tandem::tools::page {
 namespace {
 
-constexpr double kPlotHeight = 236, kTopMargin = 24, kBottomMargin = 40, kPlotMargin = 16;
+constexpr double kPlotHeight = 236, kTopMargin = 24, kBottomMargin = 40, kPlotRightMargin = 16;
 
 struct Range {
   double low = INFINITY, high = -INFINITY;
@@ -29,7 +29,7 @@ double left_margin(const Axis& y, const Range& range) {
 }
 
 std::string draw_axes(const Axis& x, const Axis& y, const Scale& scale_x, const Scale& scale_y, double left) {
-  const double floor = kPlotHeight - kBottomMargin, width = kMinChartWidth - left - kPlotMargin;
+  const double floor = kPlotHeight - kBottomMargin, width = kMinChartWidth - left - kPlotRightMargin;
   const auto px = format_coordinate;
   std::string out = str_cat("<text class=\"al\" x=\"", px(2 - left), "\" y=\"12\">",
                             truncate_text(y.label, kMinChartWidth - 4), "</text>\n");
@@ -43,16 +43,16 @@ std::string draw_axes(const Axis& x, const Axis& y, const Scale& scale_x, const 
     const double half = text_width(tick.text) / 2, at = scale_x(tick.value), middle = at / 100 * width;
     out += str_cat("<line class=\"ax\" x1=\"", format_x(at), "\" x2=\"", format_x(at), "\" y1=\"", px(floor),
                    "\" y2=\"", px(floor + 4), "\"/>");
-    const bool last = middle + half > width + kPlotMargin;
-    if ((last ? width + kPlotMargin - 2 * half : middle - half) < free_from) continue;
+    const bool last = middle + half > width + kPlotRightMargin;
+    if ((last ? width + kPlotRightMargin - 2 * half : middle - half) < free_from) continue;
     free_from = middle + half + 5;
     out += str_cat("<text class=\"", last ? "al e" : "c", "\" x=\"", format_x(at), "\"",
-                   last ? str_cat(" dx=\"", kPlotMargin - 2, "\"") : "", " y=\"", px(floor + 16), "\">",
+                   last ? str_cat(" dx=\"", kPlotRightMargin - 2, "\"") : "", " y=\"", px(floor + 16), "\">",
                    escape_html(tick.text), "</text>\n");
   }
   return out + str_cat("<line class=\"ax\" x2=\"100%\" y1=\"", px(floor), "\" y2=\"", px(floor),
-                       "\"/><text class=\"al e\" x=\"100%\" dx=\"", kPlotMargin - 2, "\" y=\"", px(kPlotHeight - 7),
-                       "\">", truncate_text(x.label, kMinChartWidth - 4), "</text>\n");
+                       "\"/><text class=\"al e\" x=\"100%\" dx=\"", kPlotRightMargin - 2, "\" y=\"",
+                       px(kPlotHeight - 7), "\">", truncate_text(x.label, kMinChartWidth - 4), "</text>\n");
 }
 
 /// Width of the coordinates of curves, which are stretched to the width of the chart.
@@ -130,7 +130,7 @@ std::string render_svg(const LineChart& chart) {
                              : series.is_dashed   ? 'd'
                                                   : 's');
   }
-  return figure(chart.title, chart.note, chart.description, {kPlotHeight, left, kPlotMargin},
+  return figure(chart.title, chart.note, chart.description, {kPlotHeight, left, kPlotRightMargin},
                 picture + stretch_to_width(lines) + points, legend);
 }
 
@@ -176,7 +176,7 @@ std::string render_svg(const AreaChart& chart) {
     legend = legend_entry(layer.name, layer.style, 'b') + legend;  // lists the highest layer first
     below = std::move(above);
   }
-  return figure(chart.title, chart.note, chart.description, {kPlotHeight, left, kPlotMargin},
+  return figure(chart.title, chart.note, chart.description, {kPlotHeight, left, kPlotRightMargin},
                 draw_axes(axis_x, chart.y, x, y, left) + stretch_to_width(areas), legend);
 }
 

@@ -16,12 +16,12 @@ double step_bytes(const Run& run) {
 
 /// A kind of transfer: transfers whose name contains `word`. Charts call it `name`, and draw it in the style of the
 /// phase that moves the same data.
-struct DrawnTransfer {
+struct TransferStyle {
   const char *word, *name, *phase;
 };
 /// Returns the kind of a transfer with this name: the first one whose word occurs in the name.
-const DrawnTransfer& transfer_kind(const std::string& what) {
-  static const std::vector<DrawnTransfer> kinds = {
+const TransferStyle& transfer_kind(const std::string& what) {
+  static const std::vector<TransferStyle> kinds = {
       {"all-reduce", "all-reduce of the gradients", "exposed communication"},
       {"gradients of the outputs", "loss and its gradients", "loss"},
       {"loss", "loss and its gradients", "loss"},
@@ -32,9 +32,9 @@ const DrawnTransfer& transfer_kind(const std::string& what) {
       {"output", "outputs", "gather"},
       {"", "other transfers", ""}};
   return *std::find_if(kinds.begin(), kinds.end(),
-                       [&](const DrawnTransfer& kind) { return what.find(kind.word) != std::string::npos; });
+                       [&](const TransferStyle& kind) { return what.find(kind.word) != std::string::npos; });
 }
-int transfer_style(const DrawnTransfer& kind) {
+int transfer_style(const TransferStyle& kind) {
   const int style = phase_style(kind.phase);
   // adds stripes, which mark the movement of data in all charts
   return style < kStripedStyle ? style + kStripedStyle : style;
@@ -164,7 +164,7 @@ std::string transfers_body(const Report& report, const ModeStyles&) {
         found->second += static_cast<double>(transfers.bytes);
       }
       for (const auto& [what, bytes] : sums) {
-        const DrawnTransfer& kind = transfer_kind(what);
+        const TransferStyle& kind = transfer_kind(what);
         row.segments.push_back({kind.name, transfer_style(kind), bytes, str_cat(what, ", ", format_byte_size(bytes))});
       }
       chart.rows.push_back(row);
